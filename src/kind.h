@@ -46,7 +46,7 @@ typedef struct kithi_damage {
     uint64_t pages;
     uint64_t keys_at_risk;       /* result: at most this many keys may no longer be found. UINT64_MAX: not known */
     struct kithi_salvage *whole; /* the repair of the whole block. The layers of a filter share its budget: how many
-                                    bytes the search for flipped bits may still hash (salvage.h) */
+                                    bytes the searches for damage may still hash (salvage.h) */
 } kithi_damage;
 
 /* What is expected of a filter with n keys: the result of kithi_kind.expect. */

@@ -33,7 +33,11 @@ static bool header_holds(const uint8_t *header) {
 }
 
 /* Tries every other value of every byte. */
-static bool restore_byte(uint8_t *header) {
+static bool restore_byte(uint8_t *header, uint64_t *budget) {
+    const uint64_t cost = UINT64_C(255) * KITHI_HEADER_BYTES * KITHI_AT_HEADER_CHECKSUM;
+    if (cost > *budget)
+        return false;
+    *budget -= cost;
     for (unsigned at = 0; at < KITHI_HEADER_BYTES; at++) {
         uint8_t was = header[at];
         for (unsigned change = 1; change < 256; change++) {
@@ -59,7 +63,7 @@ kith_status kithi_salvage_header(const uint8_t *bytes, uint64_t byte_count, uint
         return status;
     memcpy(header, bytes, KITHI_HEADER_BYTES);
     if (!header_holds(header)) {
-        if (!restore_byte(header))
+        if (!restore_byte(header, &s->budget))
             return status;
         s->header_restored = true;
     }

@@ -4,14 +4,15 @@
 
 #include "kind.h"
 
-/* The budget of kith_repair(): enough to search four pages of 64 KiB for a flipped bit. The search of one page hashes
- * 2^35 bytes, which takes about three seconds. */
-#define KITHI_SALVAGE_BUDGET (UINT64_C(1) << 37)
+/* The budget of kith_repair(): enough to search four pages of 64 KiB for a flipped bit and a hundred headers for a wrong
+ * byte. The search of one page hashes 2^35 bytes, which takes about three seconds; that of one header, less than 2^24
+ * bytes. */
+#define KITHI_SALVAGE_BUDGET ((UINT64_C(1) << 37) + (UINT64_C(1) << 30))
 
 /* What was found in a block, and what could be done about it. Initialise with the allocator and the budget. */
 typedef struct kithi_salvage {
     const kith_allocator *allocator;
-    uint64_t budget; /* the search for flipped bits may hash this many bytes more */
+    uint64_t budget; /* the searches for a wrong byte and for flipped bits may hash this many bytes more */
     bool header_restored;
     bool header_lost; /* only for a layer: its header was planned again from the header of the whole filter */
     bool checksums_restored;

@@ -63,13 +63,13 @@ static void clear_layer(uint8_t *block, kithi_head *head) {
 }
 
 /* Returns how many keys of the filter are not in the counts of the layers whose headers can be read. */
-static uint64_t keys_missing(const kith_filter *f) {
+static uint64_t keys_missing(const kith_filter *f, uint64_t budget) {
     uint64_t known = 0;
     kithi_inner_block block = {0, 0};
     for (unsigned i = 0; kithi_layers_block(&f->head, f->body, i, &block) == KITH_OK; i++) {
         kithi_head head;
         uint8_t header[KITHI_HEADER_BYTES];
-        kithi_salvage ignored = {.allocator = &f->allocator};
+        kithi_salvage ignored = {.allocator = &f->allocator, .budget = budget};
         if (kithi_salvage_header(f->body + block.at, block.bytes, header, &head, &ignored) == KITH_OK)
             known = sum_of(known, head.count);
     }
@@ -79,7 +79,7 @@ static uint64_t keys_missing(const kith_filter *f) {
 kith_status kithi_layers_salvage(kith_filter *f, kithi_damage *damage) {
     if (damage->page[0] != KITHI_PAGE_GOOD && !restore_directory(f))
         return KITH_E_CORRUPT;
-    uint64_t count = 0, missing = keys_missing(f);
+    uint64_t count = 0, missing = keys_missing(f, damage->whole->budget);
     unsigned saved = 0, i = 0;
     kithi_inner_block block = {0, 0};
     kith_status status = kithi_layers_block(&f->head, f->body, 0, &block);

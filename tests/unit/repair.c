@@ -162,8 +162,9 @@ TEST(a_wrong_byte_of_the_header_is_restored) {
         flip(PATH, at, (uint8_t)(at * 37 | 1));
     }
     flip(PATH, 30, 1);
+    CHECK(repaired(0) == NULL); /* the search may not hash that much */
     flip(PATH, 90, 1);
-    CHECK(repaired(0) == NULL);
+    CHECK(repaired(KITHI_SALVAGE_BUDGET) == NULL);
     kith_filter_free(filter);
 }
 
@@ -587,7 +588,7 @@ static void damage(const char *name, uint64_t *random) {
 
 /* Whatever is damaged: the result is sound, and the report does not promise too much. */
 TEST(the_report_never_promises_too_much) {
-    enum { MANY = 3000, ROUNDS_OF_KIND = 60 };
+    enum { MANY = 3000, ROUNDS_OF_KIND = 60, HEADER_BUDGET = 1 << 24 /* to restore one header */ };
     uint64_t random = 7, whole = 0, exact = 0, part = 0, none = 0;
     uint64_t rounds = check_soak() ? 100 * ROUNDS_OF_KIND : ROUNDS_OF_KIND;
     EACH_KIND(kind) {
@@ -607,7 +608,7 @@ TEST(the_report_never_promises_too_much) {
                 damage(PATH, &random);
             if (adds && round % 3 != 1)
                 damage(JOURNAL, &random);
-            kith_filter *got = repaired(0);
+            kith_filter *got = repaired(HEADER_BUDGET);
             if (got == NULL) {
                 none++;
                 continue;
