@@ -42,11 +42,13 @@ typedef enum disk_operation {
     DISK_OPERATIONS,
 } disk_operation;
 
-enum { DISK_FILES = 64, DISK_NAMES = 8, DISK_HANDLES = 32, DISK_SHORT = -1 };
+enum { DISK_FILES = 64, DISK_NAMES = 8, DISK_HANDLES = 32, DISK_SHORT = -1, DISK_EXACT_BYTES = 1 << 16 };
 
 struct disk_bytes {
     uint8_t *at;
     size_t n;
+    size_t room; /* allocated: exactly what is needed up to DISK_EXACT_BYTES, so that a sanitizer sees reads past the
+                    end; for larger files more, so that appending is cheap */
 };
 
 struct disk_change { /* of a file, not synced yet */
@@ -99,13 +101,14 @@ enum { DISK_FOLDER = -2, DISK_CLOSED = -3 };
 /* ---- bytes ---- */
 
 static inline void disk_resize(struct disk_bytes *b, uint64_t n) {
-    if (n > b->n || b->at == NULL) {
-        b->at = realloc(b->at, (size_t)n + 1);
+    if (n >= b->room) {
+        b->room = (size_t)(n < DISK_EXACT_BYTES ? n + 1 : 2 * n);
+        b->at = realloc(b->at, b->room);
         if (b->at == NULL)
             abort();
-        if (n > b->n)
-            memset(b->at + b->n, 0, (size_t)n - b->n);
     }
+    if (n > b->n)
+        memset(b->at + b->n, 0, (size_t)n - b->n);
     b->n = (size_t)n;
 }
 
@@ -116,7 +119,7 @@ static inline void disk_put(struct disk_bytes *b, const uint8_t *bytes, size_t n
 }
 
 static inline struct disk_bytes disk_copy(const struct disk_bytes *b) {
-    struct disk_bytes copy = {NULL, 0};
+    struct disk_bytes copy = {0};
     disk_resize(&copy, b->n);
     if (b->n > 0)
         memcpy(copy.at, b->at, b->n);

@@ -597,7 +597,7 @@ TEST(the_report_never_promises_too_much) {
         kith_filter *model = adds ? make_store(kind, MANY) : filter_of(kind, NULL, MANY, MANY);
         if (!adds)
             put_filter(model);
-        struct disk_bytes file = kept(PATH), journal = {NULL, 0};
+        struct disk_bytes file = kept(PATH), journal = {0};
         if (adds)
             journal = kept(JOURNAL);
         for (uint64_t round = 0; round < rounds; round++) {
