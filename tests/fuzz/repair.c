@@ -123,8 +123,8 @@ static void damage_bytes(struct disk_bytes *b, size_t header_bytes, uint8_t what
     case 3:
         disk_resize(b, b->n + value);
         break;
-    default:
-        memmove(b->at + first, b->at + at, end - at);
+    default: /* at most 127 bytes: with the whole header of a layer in its place, the file would be forged */
+        memmove(b->at + first, b->at + at, (end - at) / 2);
         break;
     }
 }
