@@ -41,15 +41,22 @@ static bool has_size(const kithi_head *head, uint64_t block_bytes) {
     return kithi_block_bytes(head->body_bytes, &expected_bytes) && expected_bytes == block_bytes;
 }
 
+/* Reads the header of layer i. If a byte of it is wrong, corrects it. Returns false if that is impossible. */
+static bool restore_header(const kith_filter *f, unsigned i, uint8_t *block, uint64_t block_bytes, kithi_head *head,
+                           kithi_salvage *s) {
+    uint8_t header[KITHI_HEADER_BYTES];
+    if (kithi_salvage_header(block, block_bytes, header, head, s) != KITH_OK || !kithi_layers_fits(&f->head, i, head) ||
+        !has_size(head, block_bytes))
+        return false;
+    memcpy(block, header, sizeof header);
+    return true;
+}
+
 /* Reads the header of layer i, or makes it from the plan. */
 static kith_status salvage_header(const kith_filter *f, unsigned i, uint8_t *block, uint64_t block_bytes,
                                   kithi_head *head, kithi_salvage *s) {
-    uint8_t header[KITHI_HEADER_BYTES];
-    if (kithi_salvage_header(block, block_bytes, header, head, s) == KITH_OK && kithi_layers_fits(&f->head, i, head) &&
-        has_size(head, block_bytes)) {
-        memcpy(block, header, sizeof header);
+    if (restore_header(f, i, block, block_bytes, head, s))
         return KITH_OK;
-    }
     s->header_lost = true;
     kith_status status = kithi_layers_plan(&f->head, i, head);
     return status != KITH_OK || has_size(head, block_bytes) ? status : KITH_E_CORRUPT;
@@ -62,16 +69,17 @@ static void clear_layer(uint8_t *block, kithi_head *head) {
     kithi_block_seal(block, head);
 }
 
-/* Returns how many keys of the filter are not in the counts of the layers whose headers can be read. */
-static uint64_t keys_missing(const kith_filter *f, uint64_t budget) {
+/* Restores the headers of the layers, and returns how many keys of the filter are not in the counts of those that are
+ * sound then. */
+static uint64_t keys_missing(const kith_filter *f, kithi_salvage *whole) {
     uint64_t known = 0;
     kithi_inner_block block = {0, 0};
     for (unsigned i = 0; kithi_layers_block(&f->head, f->body, i, &block) == KITH_OK; i++) {
         kithi_head head;
-        uint8_t header[KITHI_HEADER_BYTES];
-        kithi_salvage ignored = {.allocator = &f->allocator, .budget = budget};
-        if (kithi_salvage_header(f->body + block.at, block.bytes, header, &head, &ignored) == KITH_OK)
+        kithi_salvage s = {.allocator = &f->allocator, .budget = whole->budget};
+        if (restore_header(f, i, f->body + block.at, block.bytes, &head, &s))
             known = sum_of(known, head.count);
+        whole->budget = s.budget;
     }
     return f->head.count > known ? f->head.count - known : 0;
 }
@@ -79,7 +87,7 @@ static uint64_t keys_missing(const kith_filter *f, uint64_t budget) {
 kith_status kithi_layers_salvage(kith_filter *f, kithi_damage *damage) {
     if (damage->page[0] != KITHI_PAGE_GOOD && !restore_directory(f))
         return KITH_E_CORRUPT;
-    uint64_t count = 0, missing = keys_missing(f, damage->whole->budget);
+    uint64_t count = 0, missing = keys_missing(f, damage->whole);
     unsigned saved = 0, i = 0;
     kithi_inner_block block = {0, 0};
     kith_status status = kithi_layers_block(&f->head, f->body, 0, &block);
