@@ -51,7 +51,7 @@ static inline void kithi_cuckoo_first_slots(const kithi_cf_geometry *g, uint64_t
 
 static inline bool kithi_cuckoo_decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *bucket,
                                        uint64_t *fingerprint) {
-    *bucket = slot / g->bucket_slots;
+    *bucket = slot >> g->bucket_shift;
     *fingerprint = code;
     return true;
 }

@@ -58,6 +58,7 @@ typedef struct kithi_cf_geometry {
     uint64_t stash;        /* entries that the stash of a region has space for */
     /* These follow from the parameters. */
     uint64_t places;          /* number of places in a region */
+    uint64_t bucket_shift;    /* log2 of bucket_slots; 0 for windows */
     uint64_t stride;          /* bytes from one region to the next */
     uint64_t stash_at;        /* offset of the stash in its region, in bytes */
     uint64_t fingerprint_max; /* fingerprints are 1 … fingerprint_max */

@@ -108,6 +108,7 @@ static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, cons
                      (layout->windows || g->bucket_slots > 0) && g->stash <= KITHI_FIT_STASH_MAX;
     if (plausible) {
         g->places = 2 * g->half;
+        g->bucket_shift = layout->windows ? 0 : (uint64_t)__builtin_ctzll(g->bucket_slots);
         g->stride = kithi_cf_stride(g, layout->region_slots(g));
         g->stash_at = g->stride - g->stash * sizeof(uint64_t);
         g->fingerprint_max = kithi_cf_fingerprint_max(layout, g);
