@@ -356,7 +356,7 @@ static void lose(repair *r, uint64_t from, uint64_t to, uint64_t bytes) {
 }
 
 static kith_status apply_journal(repair *r, kithi_journal *j) {
-    uint64_t last, expected = r->mark.sequence + 1, end = KITHI_JOURNAL_HEADER_BYTES;
+    uint64_t last, expected = r->mark.sequence + 1;
     kithi_search_state at = {.offset = KITHI_JOURNAL_HEADER_BYTES};
     kithi_record record;
     kith_status status = find_last(r, j, &last);
@@ -374,14 +374,11 @@ static kith_status apply_journal(repair *r, kithi_journal *j) {
         if (record.sequence > expected)
             lose(r, expected, record.sequence, record_at - before);
         expected = record.sequence + 1;
-        end = at.offset;
         r->report.records++;
         status = r->is_exact ? kithi_store_repeat(r->filter, &record, &r->stopped) : apply_inexact(r, &record);
     }
-    if (status == KITH_OK && expected <= last) {
-        uint64_t file_bytes = end + r->report.tail_bytes;
-        lose(r, expected, last + 1, file_bytes - end);
-    }
+    if (status == KITH_OK && expected <= last)
+        lose(r, expected, last + 1, r->report.tail_bytes);
     return status;
 }
 

@@ -121,7 +121,8 @@ void regions_verify(const filter *f) {
 bool regions_has(const filter *f, uint64_t d) {
     regions r = regions_of(f);
     const uint8_t *region = f->body + hi(d, r.R) * r.region_bytes;
-    uint64_t v = lo(d, r.R), w = v >> 32, bits = log2_up(r.R) + log2_up(2 * r.P), t = bits > 32 ? bits - 32 : 0;
+    uint64_t v = lo(d, r.R), w = v >> 32, region_bits = log2_up(r.R);
+    uint64_t bits = (region_bits < 32 ? region_bits : 32) + log2_up(2 * r.P), t = bits > 32 ? bits - 32 : 0;
     uint64_t fingerprint = 1 + ((v ^ (w << t)) % ((uint64_t)1 << 32) * r.F >> 32), p = w * 2 * r.P >> 32;
     return place_holds(f, &r, region, fingerprint, p) ||
            place_holds(f, &r, region, fingerprint, other_place(f, &r, fingerprint, p));
