@@ -126,6 +126,10 @@ KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest
     return kithi_cf_remove(&kithi_overlap_layout, f, digest);
 }
 
+KITHI_TARGET_AVX2 static uint64_t copies_avx2(const kith_filter *f, uint64_t digest) {
+    return kithi_cf_copies(&kithi_overlap_layout, f, digest);
+}
+
 KITHI_TARGET_AVX2 static void locate_avx2(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
     kithi_avx2_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
 }
@@ -228,9 +232,10 @@ const kithi_kind kithi_kind_overlap = {
             [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL, NULL,
                                 NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2, NULL},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
+                                copies_avx2},
             [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
-                                  NULL},
+                                  copies_avx2},
 #endif
         },
     .regions = kithi_cf_regions,

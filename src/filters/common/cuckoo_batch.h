@@ -1,4 +1,4 @@
-/* filters/common/cuckoo_batch.h: has, add and remove of the cuckoo kinds, for one key and for batches.
+/* filters/common/cuckoo_batch.h: has, add and remove of the cuckoo kinds, for one key and for batches, and copies.
  *
  * The slots of a place are adjacent and are loaded as one word if they have at most 64 bits, and otherwise as two or
  * four words. A word need not begin at bit 0 of a byte, so it may extend over nine bytes; then the ninth is loaded
@@ -69,6 +69,22 @@ KITHI_INLINE bool kithi_pair_remove(const kithi_cf_geometry *g, const kithi_cf_p
         }
     }
     return false;
+}
+
+/* Returns how many slots hold the key's code. */
+KITHI_INLINE uint64_t kithi_pair_count(const kithi_cf_geometry *g, const kithi_cf_pair *pair, kithi_cf_form form) {
+    uint64_t count = 0;
+    for (unsigned word = 0; word < kithi_pair_words(g, form); word++) {
+        uint64_t found[2];
+        for (unsigned i = 0; i < 2; i++)
+            found[i] = kithi_all_zero_slots(g, kithi_pair_slots(g, pair, i, word, form) ^ pair->codes);
+        /* Slots have at least three bits, so the shift makes the bits of the second place different from all bits of
+         * the first. Most keys have no copy or one. Compilers turn the loop into a popcount instruction, if there is
+         * one; without it, the loop is shorter than a call of kithi_popcount(). */
+        for (uint64_t bits = found[0] | found[1] >> 1; bits != 0; bits &= bits - 1)
+            count++;
+    }
+    return count;
 }
 
 /* ---- one key ----
@@ -144,6 +160,34 @@ KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_fil
     kithi_cf_pair pair;
     kithi_pair_locate(layout, g, f->body, digest, &pair, false, true);
     return kithi_cf_remove_pair(layout, f, g, &pair, digest, KITHI_ONE_WORD);
+}
+
+/* Returns the copies of a key that this many slots hold. Each key in the stash has a twin in a slot (cuckoo_stash.h), so
+ * the stash is not read if no slot holds the key. */
+KITHI_INLINE uint64_t kithi_cf_copies_in(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
+                                         uint64_t in_slots) {
+    bool may_be_stashed = in_slots != 0 && f->head.fill != 0;
+    return may_be_stashed ? kithi_cf_add_stashed(layout, f, digest, in_slots) : in_slots;
+}
+
+/* Windows have only two slots, which are faster to read one by one if they are not in one word. */
+KITHI_OUTLINE uint64_t kithi_cf_copies_unusual(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
+    if (layout->windows) {
+        kithi_candidates candidates;
+        const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
+        return kithi_cf_copies_in(layout, f, digest, kithi_cf_matches(f, region, &candidates));
+    }
+    kithi_cf_pair pair;
+    kithi_pair_locate(layout, &f->geometry.cf, f->body, digest, &pair, false, false);
+    return kithi_cf_copies_in(layout, f, digest, kithi_pair_count(&f->geometry.cf, &pair, KITHI_ANY_WORDS));
+}
+
+KITHI_INLINE uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
+    if (!f->geometry.cf.usual)
+        return kithi_cf_copies_unusual(layout, f, digest);
+    kithi_cf_pair pair;
+    kithi_pair_locate(layout, &f->geometry.cf, f->body, digest, &pair, false, true);
+    return kithi_cf_copies_in(layout, f, digest, kithi_pair_count(&f->geometry.cf, &pair, KITHI_ONE_WORD));
 }
 
 /* ---- batches ---- */

@@ -1,5 +1,5 @@
 /* filters/common/cuckoo_search.h: the search of the cuckoo kinds for a free slot, the use of the stash, and merge. See
- * filters/common/cuckoo.h for the layout, and cuckoo_batch.h for has, add and remove.
+ * filters/common/cuckoo.h for the layout, and cuckoo_batch.h for has, copies, add and remove.
  *
  * Choice of place. A new key goes to the bucket with more empty slots, or to the first if they are equal. At a load of
  * 0.95 with b = 4 slots per bucket, one add in twelve then finds both buckets full, instead of one in eight if the
@@ -424,12 +424,11 @@ KITHI_INLINE kith_status kithi_cf_refusal(const kithi_cf_layout *layout, kith_fi
     return no_more_copies ? KITH_E_COPIES : KITH_E_FULL;
 }
 
-static inline uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
+/* Returns the copies of a key: those in slots, which `in_slots` counts, and those in the stash of its region. */
+KITHI_OUTLINE uint64_t kithi_cf_add_stashed(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
+                                            uint64_t in_slots) {
     kithi_candidates candidates;
     const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
-    unsigned in_slots = kithi_cf_matches(f, region, &candidates);
-    if (in_slots == 0)
-        return 0;
     const kithi_cf_geometry *g = &f->geometry.cf;
     return in_slots + kithi_stash_count(g, region, kithi_stash_entry(layout, g, &candidates));
 }
