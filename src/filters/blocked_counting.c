@@ -126,6 +126,10 @@ KITHI_INLINE bool block_lower(uint8_t *block, uint64_t digest, unsigned lanes, u
     return true;
 }
 
+KITHI_INLINE unsigned block_least(const uint8_t *block, uint64_t digest, unsigned lanes) {
+    return least_of(block, kithi_lane_words_of(digest, lanes), lanes);
+}
+
 /* ---- crowded blocks ---- */
 
 /* Returns how many counters of the block are not 0. */
@@ -172,11 +176,10 @@ static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count
  * (kithi_block_ops in lanes.h). Functions that use it are compiled for each instruction set. */
 
 static const kithi_block_ops PORTABLE = {
-    .has = kithi_blocked_counting_block_has, .raise = block_raise, .lower = block_lower};
+    .has = kithi_blocked_counting_block_has, .raise = block_raise, .lower = block_lower, .least = block_least};
 
 KITHI_INLINE uint64_t copies_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
-    (void)ops;
-    return least_of(kithi_block_of(args->f, args->digest), kithi_lane_words_of(args->digest, lanes), lanes);
+    return ops->least(kithi_block_of(args->f, args->digest), args->digest, lanes);
 }
 
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
@@ -321,6 +324,7 @@ static const kithi_block_ops AVX2 = {
     .has = kithi_avx2_counters_has,
     .raise = kithi_avx2_counters_raise,
     .lower = kithi_avx2_counters_lower,
+    .least = kithi_avx2_counters_least,
 };
 
 KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
@@ -333,6 +337,10 @@ KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, b
 
 KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest) {
     return remove_body(&AVX2, f, digest);
+}
+
+KITHI_TARGET_AVX2 static uint64_t copies_avx2(const kith_filter *f, uint64_t digest) {
+    return kithi_by_lanes(copies_in, &AVX2, (kithi_lanes_args){.f = f, .digest = digest});
 }
 
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
@@ -501,9 +509,10 @@ const kithi_kind kithi_kind_blocked_counting = {
             [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL,
                                     NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2, NULL},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
+                                copies_avx2},
             [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, remove_many_avx512, has_avx512, add_avx512,
-                                  remove_avx512, NULL},
+                                  remove_avx512, copies_avx2},
 #elif defined(KITHI_HAVE_NEON)
             [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, remove_many_neon, has_neon, add_neon, remove_neon, NULL},
 #endif

@@ -253,6 +253,22 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_lower(uint8_t *block, ui
     return true;
 }
 
+/* Returns the least counter of the key. Each counter is shifted to the low bits of its word, and all other bits are set,
+ * so that the least 16 bits anywhere are those of the least counter. */
+KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_counters_least(const uint8_t *block, uint64_t digest,
+                                                                  unsigned lanes) {
+    kithi_avx2_block shifts = kithi_avx2_shifts(digest, lanes, 2, KITHI_AVX2_LOWEST), words = kithi_avx2_load(block);
+    __m256i low = lanes == 16 ? _mm256_srlv_epi32(words.low, shifts.low) : _mm256_srlv_epi64(words.low, shifts.low);
+    __m256i high =
+        lanes == 16 ? _mm256_srlv_epi32(words.high, shifts.high) : _mm256_srlv_epi64(words.high, shifts.high);
+    if (lanes == 4) /* one of the two words of a lane was shifted by too much, which leaves 0 */
+        low = high = _mm256_or_si256(_mm256_unpacklo_epi64(low, high), _mm256_unpackhi_epi64(low, high));
+    __m256i others = lanes == 16 ? _mm256_set1_epi32(~15) : _mm256_set1_epi64x(~15);
+    __m256i least = _mm256_min_epu16(_mm256_or_si256(low, others), _mm256_or_si256(high, others));
+    __m128i half = _mm_min_epu16(_mm256_castsi256_si128(least), _mm256_extracti128_si256(least, 1));
+    return (unsigned)_mm_cvtsi128_si32(_mm_minpos_epu16(half)) & 15;
+}
+
 /* ---- ribbon ---- */
 
 /* Returns 8 parities: bit i is that of (word i of `first` AND low) XOR (word i of `second` AND high). After the upper

@@ -20,6 +20,38 @@ PARITY_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 PAIR_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 WIDE_PAIR_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 
+KITHI_TARGET_AVX2 static unsigned least_4(const uint8_t *block, uint64_t digest) {
+    return kithi_avx2_counters_least(block, digest, 4);
+}
+
+KITHI_TARGET_AVX2 static unsigned least_8(const uint8_t *block, uint64_t digest) {
+    return kithi_avx2_counters_least(block, digest, 8);
+}
+
+KITHI_TARGET_AVX2 static unsigned least_16(const uint8_t *block, uint64_t digest) {
+    return kithi_avx2_counters_least(block, digest, 16);
+}
+
+TEST(avx2_finds_the_least_counter) {
+    if (!runs_here())
+        SKIP("this processor has no AVX2");
+    static unsigned (*const LEAST[])(const uint8_t *block, uint64_t digest) = {least_4, least_8, least_16};
+    kithi_prng prng = {2};
+    for (unsigned size = 0; size < 3; size++) {
+        unsigned seen = 0, lanes = 4u << size;
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            uint64_t digest = kithi_prng_next(&prng);
+            uint8_t block[1 + BLOCK_BYTES]; /* from an odd address on */
+            fill_block(block + 1, &prng);
+            fill_cells(block + 1, digest, lanes, 4, &prng);
+            unsigned want = min_of(block + 1, digest, lanes, 4);
+            CHECK_EQ_U64(LEAST[size](block + 1, digest), want);
+            seen |= 1u << want;
+        }
+        CHECK_EQ_U64(seen, 0xffff);
+    }
+}
+
 enum { PROBE_KEYS = 50, PROBES = 7 };
 
 KITHI_TARGET_AVX2 static void cells_avx2(const uint64_t *digests, uint64_t slice, uint64_t stride, uint64_t *cells) {

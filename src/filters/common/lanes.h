@@ -112,6 +112,7 @@ typedef struct kithi_block_ops {
      * changes nothing if no further copy of the key may be added; lower does so if one of its counters is 0. */
     bool (*raise)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
     bool (*lower)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
+    unsigned (*least)(const uint8_t *block, uint64_t digest, unsigned lanes); /* the least counter of the key */
 } kithi_block_ops;
 
 /* The arguments of a verb. Each verb reads only those that it needs. */
