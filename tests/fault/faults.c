@@ -262,6 +262,16 @@ static void plant_a_kernel_adds_another_key(kithi_kind *kind) {
     kind->kernels[kithi_cpu_now()].add = kithi_kind_adds(kind) ? verb_a_kernel_adds_another_key : NULL;
 }
 
+/* Not planted in one instruction set only: the processor may have no other than the portable one. */
+static uint64_t verb_a_kernel_miscounts_copies_at_times(const kith_filter *f, uint64_t digest) {
+    static unsigned calls;
+    return truth(f)->copies(f, digest) + (++calls % 997 == 0);
+}
+static void plant_a_kernel_miscounts_copies_at_times(kithi_kind *kind) {
+    for (size_t cpu = 0; cpu < KITHI_CPU_COUNT; cpu++)
+        kind->kernels[cpu].copies = verb_a_kernel_miscounts_copies_at_times;
+}
+
 static uint64_t verb_copies_stop_at_one(const kith_filter *f, uint64_t digest) {
     return truth(f)->copies(f, digest) != 0;
 }
@@ -579,6 +589,7 @@ static const fault FAULTS[] = {
     WRAPPED(batch_skips_its_last, 0),
     PLANTED(a_kernel_is_wrong_in_long_batches, 0),
     PLANTED(a_kernel_adds_another_key, 0),
+    PLANTED(a_kernel_miscounts_copies_at_times, KITH_CAN_COPIES),
     WRAPPED(build_skips_its_last, 0),
     WRAPPED(build_counts_repeats, 0),
     WRAPPED(spills_lose_their_order, 0),
