@@ -207,6 +207,10 @@ static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, s
 }
 
 #ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
+    return kithi_fuse_has_inline(&f->geometry.fuse, f->body, digest);
+}
+
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
     return f->geometry.fuse.arity == 3 ? has_many_of_arity(f, digests, n, maybe, 3)
@@ -297,8 +301,8 @@ const kithi_kind kithi_kind_fuse = {
         {
             [KITHI_CPU_PORTABLE] = {has_many_portable, NULL, NULL, has, NULL, NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, NULL, NULL, has, NULL, NULL, NULL},
-            [KITHI_CPU_AVX512] = {has_many_avx2, NULL, NULL, has, NULL, NULL, NULL},
+            [KITHI_CPU_AVX2] = {has_many_avx2, NULL, NULL, has_avx2, NULL, NULL, NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx2, NULL, NULL, has_avx2, NULL, NULL, NULL},
 #endif
         },
     .build = kithi_fuse_build,
