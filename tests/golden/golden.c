@@ -6,6 +6,7 @@
  *     golden --save NAME FILE       creates a filter and saves it
  *     golden --members NAME         prints the keys for which a lookup must return true, one per line
  *     golden --answers FILE         looks up every line of standard input and prints "yes" or "no"
+ *     golden --digests FILE         prints the digest of every line of standard input, with the hash of the filter
  *     golden --forge WHAT FROM TO   copies a file of kind layers, forges WHAT in the copy (see forge) and corrects all
  *                                   checksums; prints whether the library opens it: "opened" or "refused"
  *
@@ -16,8 +17,8 @@
  * answers.txt lists, for every file, the first ten false positives among the keys absent-0, absent-1, … They catch a
  * library that derives other cells from a digest: it would still read what it wrote with the same mistake.
  *
- * The last five commands are for tests/interop, which compares the library with a second reader that was written from
- * docs/format.md. */
+ * The last six commands are for tests/interop, which compares the library with a second reader that was written from
+ * docs/format.md, and for tests/reader. */
 #include <kith/kith.h>
 
 #include "check.h"
@@ -520,6 +521,16 @@ static void print_answers(const char *path) {
     kith_filter_free(filter);
 }
 
+static void print_digests(const char *path) {
+    text file = read_file(path);
+    kithi_head head; /* has the secret key, which kith_filter_hash() does not return */
+    CHECK_OK(kithi_header_read((const uint8_t *)file.at, file.used, &head));
+    char key[4096];
+    while (fgets(key, sizeof key, stdin) != NULL)
+        printf("%" PRIu64 "\n", kith_digest(&head.hash, key, strcspn(key, "\n")));
+    free(file.at);
+}
+
 /* Forges a file, with correct checksums. "capacities" multiplies the capacity of every layer by 1000, "capacity" adds
  * one key to that of the last layer, "rate" raises the rate of the last layer by a thousandth, and "nothing" only
  * recomputes the checksums. */
@@ -566,6 +577,8 @@ static bool run_command(int argc, char **argv) {
         print_members(named);
     else if (strcmp(command, "--answers") == 0 && argc == 3)
         print_answers(argv[2]);
+    else if (strcmp(command, "--digests") == 0 && argc == 3)
+        print_digests(argv[2]);
     else if (strcmp(command, "--forge") == 0 && argc == 5)
         forge(argv[2], argv[3], argv[4]);
     else
