@@ -207,6 +207,12 @@ static void put_advice(const table *t) {
         "for a temporary file.",
         text_of_size(r->plan.file_bytes, size), text_of_size(r->plan.capacity * 20, digests));
     put_wrapped_80(text, 0, 0);
+    if (r->plan.failure > 0) {
+        value_text keys;
+        (void)snprintf(text, sizeof text, "The probability that not all %s distinct keys fit is %.2g.",
+                       text_of_count(r->plan.capacity, keys), r->plan.failure);
+        put_wrapped_80(text, 0, 0);
+    }
     if (r->plan.search_slots == 0)
         return;
     value_text slots;
