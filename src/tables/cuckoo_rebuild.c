@@ -222,12 +222,7 @@ static bool insert_all(kith_table *t, const kithi_cuckoo *from, const kithi_cuck
     }
 }
 
-static bool insert_extra(kith_table *t, const kithi_cuckoo *c, const uint8_t *record) {
-    kithi_key key = kithi_record_key(t, record);
-    return kithi_cuckoo_insert(t, c, record, kithi_cuckoo_hash(c, &key));
-}
-
-kith_status kithi_cuckoo_rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra) {
+kith_status kithi_cuckoo_rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra, uint64_t extra_hash) {
     kithi_cuckoo *old = t->state;
     uint64_t rehashes = t->rehashes, growths = t->growths, slots = kithi_cuckoo_slots(old);
     for (unsigned attempt = 0; attempt < REHASHES_MAX + GROWTHS_MAX; attempt++) {
@@ -251,7 +246,11 @@ kith_status kithi_cuckoo_rebuild(kith_table *t, uint64_t buckets, const uint8_t 
             kithi_trace(t, KITH_STEP_REHASH, 0, 0);
             t->rehashes++;
         }
-        if (insert_all(t, old, &fresh) && (extra == NULL || insert_extra(t, &fresh, extra))) {
+        if (extra != NULL && !keeps_function) {
+            kithi_key key = kithi_record_key(t, extra);
+            extra_hash = kithi_cuckoo_hash(&fresh, &key);
+        }
+        if (insert_all(t, old, &fresh) && (extra == NULL || kithi_cuckoo_insert(t, &fresh, extra, extra_hash))) {
             kithi_cuckoo_release(t, old);
             *old = fresh;
             return KITH_OK;
@@ -283,12 +282,12 @@ kith_status kithi_cuckoo_put_absent(kith_table *t, const uint8_t *record, uint64
     kithi_cuckoo *c = t->state;
     kith_status status = KITH_OK;
     if (t->count >= c->keys_max) {
-        status = kithi_cuckoo_rebuild(t, c->buckets + c->buckets / 2, record);
+        status = kithi_cuckoo_rebuild(t, c->buckets + c->buckets / 2, record, hash);
     } else {
         if (c->stale_marks > c->stale_max)
             refresh_marks(t, c);
         if (!insert_first(t, c, record, hash) && !kithi_cuckoo_insert(t, c, record, hash))
-            status = kithi_cuckoo_rebuild(t, c->buckets, record);
+            status = kithi_cuckoo_rebuild(t, c->buckets, record, hash);
     }
     t->count += status == KITH_OK;
     return status;
