@@ -34,16 +34,11 @@
 
 typedef kithi_cuckoo_step step;
 
-static uint64_t hash_of(const kith_table *t, const kithi_cuckoo *c, const uint8_t *record) {
-    kithi_key key = kithi_record_key(t, record);
-    return kithi_cuckoo_hash(c, &key);
-}
-
 static void move(const kith_table *t, const kithi_cuckoo *c, uint64_t from, unsigned from_slot, uint64_t to,
                  unsigned to_slot) {
     kithi_trace(t, KITH_STEP_MOVE, from * c->b + from_slot, to * c->b + to_slot);
     const uint8_t *record = kithi_cuckoo_record(t, c, from, from_slot);
-    kithi_cuckoo_set(t, c, to, to_slot, hash_of(t, c, record), record);
+    kithi_cuckoo_set(t, c, to, to_slot, kithi_cuckoo_record_hash(t, c, record), record);
 }
 
 /* ---- the search ---- */
@@ -92,8 +87,9 @@ static uint32_t reach_free(const kith_table *t, const kithi_cuckoo *c, uint32_t 
         uint64_t from = c->queue[at].bucket;
         kithi_trace(t, KITH_STEP_LOOK, from * c->b, 0);
         for (unsigned i = 0; i < c->b; i++) {
-            kithi_key key = kithi_record_key(t, kithi_cuckoo_record(t, c, from, i));
-            uint64_t hash = kithi_cuckoo_hash(c, &key);
+            const uint8_t *record = kithi_cuckoo_record(t, c, from, i);
+            kithi_key key = kithi_record_key(t, record);
+            uint64_t hash = kithi_cuckoo_record_hash(t, c, record);
             for (unsigned j = 0; j < c->d; j++) {
                 uint64_t to = kithi_cuckoo_bucket(c, j, &key, hash);
                 if (visit(c, tail, to, at, i) && kithi_cuckoo_free_slots(c, to) != 0)
@@ -185,7 +181,7 @@ static bool walk(kith_table *t, const kithi_cuckoo *c, uint64_t bucket, const ui
         swap_in(t, c, bucket, slot, displaced, hash, from);
         from = bucket * c->b + slot;
         kithi_key key = kithi_record_key(t, displaced);
-        hash = kithi_cuckoo_hash(c, &key);
+        hash = kithi_cuckoo_record_hash(t, c, displaced);
         bucket = other_bucket(t, c, &key, hash, bucket);
     }
     /* Undo: slot i of the path now has the record that was in slot i - 1 (slot 0: the new record), and the record that
@@ -195,7 +191,7 @@ static bool walk(kith_table *t, const kithi_cuckoo *c, uint64_t bucket, const ui
         swap_in(t, c, c->queue[steps].bucket, c->queue[steps].slot, displaced, hash, from);
         from = c->queue[steps].bucket * c->b + c->queue[steps].slot;
         if (steps != 0) /* otherwise the displaced record is the new one again */
-            hash = hash_of(t, c, displaced);
+            hash = kithi_cuckoo_record_hash(t, c, displaced);
     }
     return false;
 }
