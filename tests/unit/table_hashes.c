@@ -13,7 +13,7 @@ enum { KEYS = 3000, KEY_BYTES_MAX = 20 };
 /* ---- counting ---- */
 
 static struct {
-    const uint8_t *key; /* of the current put */
+    uint8_t key[KEY_BYTES_MAX]; /* of the current put */
     size_t key_bytes;
     uint64_t of_key; /* hashes of this key, by the current put */
     uint64_t all;    /* hashes of any key */
@@ -31,7 +31,7 @@ void on_hash_of_word(uint64_t word) {
 }
 
 static void count_from_here(const uint8_t *key, size_t key_bytes) {
-    hashes.key = key;
+    memcpy(hashes.key, key, key_bytes);
     hashes.key_bytes = key_bytes;
     hashes.of_key = hashes.all = 0;
 }
