@@ -86,7 +86,7 @@ static void clear(kith_table *t) {
 
 static kith_status reserve(kith_table *t, uint64_t keys) {
     const kithi_cuckoo *c = t->state;
-    return keys > c->keys_max ? kithi_cuckoo_rebuild(t, kithi_cuckoo_buckets_for(t, keys), NULL) : KITH_OK;
+    return keys > c->keys_max ? kithi_cuckoo_rebuild(t, kithi_cuckoo_buckets_for(t, keys), NULL, 0) : KITH_OK;
 }
 
 static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool *was_new) {

@@ -34,16 +34,11 @@
 
 typedef kithi_cuckoo_step step;
 
-static uint64_t hash_of(const kith_table *t, const kithi_cuckoo *c, const uint8_t *record) {
-    kithi_key key = kithi_record_key(t, record);
-    return kithi_cuckoo_hash(c, &key);
-}
-
 static void move(const kith_table *t, const kithi_cuckoo *c, uint64_t from, unsigned from_slot, uint64_t to,
                  unsigned to_slot) {
     kithi_trace(t, KITH_STEP_MOVE, from * c->b + from_slot, to * c->b + to_slot);
     const uint8_t *record = kithi_cuckoo_record(t, c, from, from_slot);
-    kithi_cuckoo_set(t, c, to, to_slot, hash_of(t, c, record), record);
+    kithi_cuckoo_set(t, c, to, to_slot, kithi_cuckoo_record_hash(t, c, record), record);
 }
 
 /* ---- the search ---- */
@@ -92,8 +87,9 @@ static uint32_t reach_free(const kith_table *t, const kithi_cuckoo *c, uint32_t 
         uint64_t from = c->queue[at].bucket;
         kithi_trace(t, KITH_STEP_LOOK, from * c->b, 0);
         for (unsigned i = 0; i < c->b; i++) {
-            kithi_key key = kithi_record_key(t, kithi_cuckoo_record(t, c, from, i));
-            uint64_t hash = kithi_cuckoo_hash(c, &key);
+            const uint8_t *record = kithi_cuckoo_record(t, c, from, i);
+            kithi_key key = kithi_record_key(t, record);
+            uint64_t hash = kithi_cuckoo_record_hash(t, c, record);
             for (unsigned j = 0; j < c->d; j++) {
                 uint64_t to = kithi_cuckoo_bucket(c, j, &key, hash);
                 if (visit(c, tail, to, at, i) && kithi_cuckoo_free_slots(c, to) != 0)
@@ -154,19 +150,20 @@ static uint64_t other_bucket(kith_table *t, const kithi_cuckoo *c, const kithi_k
     return kithi_cuckoo_bucket(c, i, key, hash);
 }
 
-/* Swaps the displaced record, which came from slot `from` (or OUTSIDE), with the record of a slot. */
+/* Swaps the displaced record, which came from slot `from` (or OUTSIDE) and whose key has this hash value, with the
+ * record of a slot. */
 static void swap_in(const kith_table *t, const kithi_cuckoo *c, uint64_t bucket, unsigned slot, uint8_t *displaced,
-                    uint64_t from) {
+                    uint64_t hash, uint64_t from) {
     uint8_t other[KITHI_RECORD_MAX];
     if (from != OUTSIDE)
         kithi_trace(t, KITH_STEP_MOVE, from, bucket * c->b + slot);
     kithi_record_copy(t, other, kithi_cuckoo_record(t, c, bucket, slot));
-    kithi_cuckoo_set(t, c, bucket, slot, hash_of(t, c, displaced), displaced);
+    kithi_cuckoo_set(t, c, bucket, slot, hash, displaced);
     kithi_record_copy(t, displaced, other);
 }
 
-/* Inserts the record by a walk. On failure every entry is back in its old slot. */
-static bool walk(kith_table *t, const kithi_cuckoo *c, uint64_t bucket, const uint8_t *record) {
+/* Inserts the record, whose key has this hash value, by a walk. On failure every entry is back in its old slot. */
+static bool walk(kith_table *t, const kithi_cuckoo *c, uint64_t bucket, const uint8_t *record, uint64_t hash) {
     uint8_t displaced[KITHI_RECORD_MAX];
     kithi_record_copy(t, displaced, record);
     uint64_t from = OUTSIDE;
@@ -176,22 +173,25 @@ static bool walk(kith_table *t, const kithi_cuckoo *c, uint64_t bucket, const ui
         uint64_t free = kithi_cuckoo_free_slots(c, bucket);
         kithi_trace(t, KITH_STEP_LOOK, bucket * c->b, 0);
         if (free != 0) {
-            swap_in(t, c, bucket, kithi_cuckoo_slot(free), displaced, from);
+            swap_in(t, c, bucket, kithi_cuckoo_slot(free), displaced, hash, from);
             return true;
         }
         unsigned slot = c->b == 1 ? 0 : (unsigned)kithi_prng_below(&t->prng, c->b);
         c->queue[steps] = (step){bucket, NO_PARENT, (uint8_t)slot};
-        swap_in(t, c, bucket, slot, displaced, from);
+        swap_in(t, c, bucket, slot, displaced, hash, from);
         from = bucket * c->b + slot;
         kithi_key key = kithi_record_key(t, displaced);
-        bucket = other_bucket(t, c, &key, kithi_cuckoo_hash(c, &key), bucket);
+        hash = kithi_cuckoo_record_hash(t, c, displaced);
+        bucket = other_bucket(t, c, &key, hash, bucket);
     }
     /* Undo: slot i of the path now has the record that was in slot i - 1 (slot 0: the new record), and the record that
      * was in the last slot is the displaced one. */
     from = OUTSIDE;
     while (steps-- > 0) {
-        swap_in(t, c, c->queue[steps].bucket, c->queue[steps].slot, displaced, from);
+        swap_in(t, c, c->queue[steps].bucket, c->queue[steps].slot, displaced, hash, from);
         from = c->queue[steps].bucket * c->b + c->queue[steps].slot;
+        if (steps != 0) /* otherwise the displaced record is the new one again */
+            hash = kithi_cuckoo_record_hash(t, c, displaced);
     }
     return false;
 }
@@ -218,7 +218,7 @@ static uint64_t start_of(kith_table *t, const kithi_cuckoo *c, const kithi_key *
 bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *record, uint64_t hash) {
     kithi_key key = kithi_record_key(t, record);
     if (t->options[KITHI_CUCKOO_OPTION_EVICT] == KITHI_CUCKOO_EVICT_FIRST)
-        return walk(t, c, start_of(t, c, &key, hash), record);
+        return walk(t, c, start_of(t, c, &key, hash), record, hash);
     uint64_t buckets[KITHI_CUCKOO_D_MAX] = {kithi_cuckoo_bucket_at(c, 0, hash)};
     uint64_t bucket = buckets[0], free = kithi_cuckoo_free_slots(c, bucket);
     unsigned most_free = 0;
@@ -234,7 +234,7 @@ bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *re
     if (free != 0 || most_free != 0)
         slot = kithi_cuckoo_slot(kithi_cuckoo_free_slots(c, bucket));
     else if (uses_walk(t, c))
-        return walk(t, c, start_of(t, c, &key, hash), record);
+        return walk(t, c, start_of(t, c, &key, hash), record, hash);
     else if (!search(t, c, buckets, &bucket, &slot))
         return false;
     kithi_cuckoo_set(t, c, bucket, slot, hash, record);

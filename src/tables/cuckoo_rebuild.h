@@ -27,9 +27,10 @@ kith_status kithi_cuckoo_make_over(const kith_table *t, uint64_t buckets, uint64
 /* Frees everything that *c points to, except a mapped block. */
 void kithi_cuckoo_release(const kith_table *t, kithi_cuckoo *c);
 
-/* Moves all keys, and `extra` unless it is NULL, into a new table of at least `buckets` buckets. On failure the table
- * is unchanged. */
-kith_status kithi_cuckoo_rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra);
+/* Moves all keys into a new table of at least `buckets` buckets, and adds the record `extra` unless it is NULL.
+ * `extra_hash` is the hash value of its key by the old function, which xxh3 and siphash keep if the table grows. On
+ * failure the table is unchanged. */
+kith_status kithi_cuckoo_rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra, uint64_t extra_hash);
 
 /* Stores a record whose key is not in the table, and rebuilds the table if necessary. `hash` is the key's hash value.
  * On failure the table is unchanged. */
