@@ -78,7 +78,7 @@ static void put_json(const facts *f) {
     if (f->hash.id == KITH_HASH_XXH3)
         json_integer("seed", f->hash.seed);
     capability_text can;
-    json_text("can", text_of_capabilities(plan->capabilities, " ", can));
+    json_text("can", text_of_abilities(plan->capabilities, can));
     recipe_text recipe;
     json_text("recipe", text_of_recipe(kith_filter_recipe(f->filter), recipe));
     json_integer("recipe_bits", kith_filter_recipe(f->filter));

@@ -291,7 +291,7 @@ static void put_json(const table *t) {
             json_integer("max_copies", r->plan.max_copies);
             json_number("failure", r->plan.failure);
             json_integer("search_slots", r->plan.search_slots);
-            json_text("can", text_of_capabilities(r->plan.capabilities, " ", can));
+            json_text("can", text_of_abilities(r->plan.capabilities, can));
         }
         json_close('}');
     }
