@@ -27,6 +27,21 @@
  *         status = kith_builder_finish(builder, &filter);
  *     kith_builder_free(builder);
  *
+ * Memory. With a limit (kith_build_limits.memory_bytes), a builder allocates at most this many bytes in addition to the
+ * filter, except for what it needs in any case:
+ *
+ *   - 2 bits for each digest in the temporary file, and 64 KiB;
+ *   - if most of the digests in memory are repeats, up to as much again as the limit, to find them;
+ *   - to find repeats in the temporary file, 50 bytes for each digest of one of its 256 parts. That is 0.2 bytes for
+ *     each digest in the file, so it exceeds the limit only if the file has more than 5 digests per byte of the limit;
+ *   - for a static kind, the memory to build one shard on one thread: 34 bytes for each key that the shard has space
+ *     for, of which 8 are for the digest. Up to 1.48 million keys are one shard; more keys are divided into shards of
+ *     0.74 to 1.48 million, so this is at most 51 MB. (From 380 million keys on, the digests of one of 256 parts are in
+ *     memory instead of those of one shard. If the digests are not hashes, all keys may have to be one shard.)
+ *
+ * If the limit is not enough to build one shard on each thread, a static kind is built on fewer threads. It is enough
+ * if it is 16 bytes per digest and 36 MB per thread or, for digests in the temporary file, 51 MB per thread.
+ *
  * For digests that are already in one array, kith_filter_build() does all of this in one call.
  *
  * Threads: one thread at a time may use a builder. The threads that a call starts end before it returns. */
@@ -58,9 +73,8 @@ typedef struct kith_build_limits {
     unsigned threads;      /* at most 256; 0 means 1: the calling thread. With more than one, spec.allocator must be
                               thread-safe */
     uint64_t memory_bytes; /* limit for digests and working memory, without the filter; 0: no limit. Less than 1 MiB
-                              means 1 MiB. If the digests need more, they are written to a temporary file. Static
-                              kinds also need memory that is not limited: for the shard that each thread is building
-                              (about a million keys) 32 bytes per key, of which 8 are its digest */
+                              means 1 MiB. If the digests need more, they are written to a temporary file. If the
+                              threads need more, fewer are used. See "Memory" above for what is needed in any case */
     const char *folder;    /* folder of the temporary file. The file has no name, so the system deletes it when the
                               builder is freed or the program ends. Required if memory_bytes is given */
     kith_build_progress progress; /* NULL: none */
@@ -133,7 +147,8 @@ KITH_API KITH_MUST_USE kith_status kith_builder_each(kith_builder *builder, kith
 KITH_API KITH_MUST_USE kith_status kith_builder_respec(kith_builder *builder, const kith_filter_spec *spec);
 
 /* Returns how much memory, in bytes, kith_builder_finish() will use in addition to the filter. If most digests are
- * repeats, or for static kinds, it may be up to twice that. */
+ * repeats, or for static kinds, it may be up to twice that, but not more than the limit and what is needed in any case
+ * (see "Memory" above). */
 KITH_API uint64_t kith_builder_memory(const kith_builder *builder);
 
 /* Returns the filter with the keys that were added so far, for messages about keys that do not fit. There is one if the
