@@ -319,9 +319,10 @@ static kith_status count_on_disk(kithi_collection *c) {
             return status;
         }
     }
-    if (c->keys == total)
-        free_firsts(c); /* there are no repeats */
-    return KITH_OK;
+    kith_status status = kithi_report_progress(c, KITH_BUILD_COUNTING, total, total) ? KITH_OK : KITH_E_CANCELLED;
+    if (c->keys == total || status != KITH_OK)
+        free_firsts(c); /* there are no repeats, or they will be counted again */
+    return status;
 }
 
 kith_status kithi_collection_count(kithi_collection *c) {

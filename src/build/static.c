@@ -55,6 +55,7 @@ typedef struct build_job {
     kithi_geometry geometry; /* of the filter */
     uint64_t regions;
     _Atomic uint64_t next_region; /* the first region that no thread has taken yet */
+    _Atomic uint64_t done;        /* in memory: digests of the regions that are built */
     size_t count;                 /* number of digests; of distinct ones after repeats were dropped */
 
     kithi_collection *c;
@@ -101,13 +102,21 @@ static size_t region_start(const build_job *job, uint64_t region) {
     return low;
 }
 
+/* Returns false if the build is cancelled. */
+static bool report(const build_job *job, uint64_t done) {
+    return kithi_report_progress(job->c, KITH_BUILD_FILLING, done, job->count);
+}
+
+/* Thread 0 is the caller's, so only this one reports progress: after each of its regions but the last one of all. */
 static void build_regions(void *context, unsigned thread) {
-    (void)thread;
     build_job *job = context;
     for (uint64_t r; (r = atomic_fetch_add(&job->next_region, 1)) < job->regions && job->status == KITH_OK;) {
         size_t from = region_start(job, r), to = region_start(job, r + 1);
         kith_status status =
             from == to ? KITH_OK : job->filter->kind->build(job->filter, r, job->digests + from, to - from);
+        uint64_t done = atomic_fetch_add(&job->done, to - from) + (to - from);
+        if (status == KITH_OK && thread == 0 && done < job->count && !report(job, done))
+            status = KITH_E_CANCELLED;
         if (status != KITH_OK)
             fail(job, status);
     }
@@ -240,7 +249,7 @@ static void build_from_disk(build_job *job, unsigned threads) {
     uint64_t units = unit_count(job);
     for (uint64_t unit = 0; unit < units && job->status == KITH_OK; unit += threads) {
         job->first_unit = unit;
-        if (kithi_report_progress(job->c, KITH_BUILD_FILLING, job->count / units * unit, job->count))
+        if (unit == 0 || report(job, job->count / units * unit))
             kithi_parallel(units - unit < threads ? (unsigned)(units - unit) : threads, build_unit, job);
         else
             fail(job, KITH_E_CANCELLED);
@@ -254,6 +263,8 @@ static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, c
     unsigned threads = 1;
     job->regions = kind->regions(head);
     job->geometry = kind->decode(head);
+    if (!report(job, 0))
+        return KITH_E_CANCELLED;
     kith_status status = job->c->spilled ? KITH_OK : sort_in_memory(job);
     if (job->c->spilled) {
         threads = threads_on_disk(job, kind);
@@ -272,12 +283,15 @@ static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, c
     if (status != KITH_OK)
         return status;
     atomic_store(&job->next_region, 0);
+    atomic_store(&job->done, 0);
     atomic_store(&job->status, KITH_OK);
     if (job->c->spilled)
         build_from_disk(job, threads);
     else
         kithi_parallel(threads, build_regions, job);
     status = (kith_status)job->status;
+    if (status == KITH_OK && !report(job, job->count))
+        status = KITH_E_CANCELLED;
     if (status != KITH_OK)
         kith_filter_free(job->filter);
     else
@@ -347,8 +361,7 @@ static kith_status build_in_memory(const kith_filter_spec *spec, kithi_collectio
     };
     kith_status status = KITH_E_MEMORY;
     if (job.starts != NULL && job.kept != NULL)
-        status =
-            kithi_report_progress(c, KITH_BUILD_FILLING, 0, n) ? build_planned(&job, spec, filter) : KITH_E_CANCELLED;
+        status = build_planned(&job, spec, filter);
     if (status == KITH_E_COPIES) {
         status = drop_repeats(&job);
         if (status == KITH_OK)
