@@ -42,6 +42,9 @@
  * If the limit is not enough to build one shard on each thread, a static kind is built on fewer threads. It is enough
  * if it is 16 bytes per digest and 36 MB per thread or, for digests in the temporary file, 51 MB per thread.
  *
+ * Cancelling. Between two calls, kith_builder_free() cancels a build. During a call, the progress function
+ * (kith_build_limits.progress) cancels it by returning false. In both cases no filter and no file is left behind.
+ *
  * For digests that are already in one array, kith_filter_build() does all of this in one call.
  *
  * Threads: one thread at a time may use a builder. The threads that a call starts end before it returns. */
@@ -63,11 +66,16 @@ typedef enum kith_build_step {
 } kith_build_step;
 
 /* A progress function. Long calls call it from time to time, on the thread of the caller: `done` of `total` digests are
- * processed in this step. If it returns false, the call returns KITH_E_CANCELLED. A step may have to be repeated; then
- * `done` starts again near 0. */
+ * processed in this step. While it counts or fills, the first call has `done` 0 and the last one has `done` equal to
+ * `total`; in between, `done` never decreases. A step may have to be repeated; then `done` starts again at 0.
+ *
+ * If it returns false, which it may do in every call, the call of the builder returns KITH_E_CANCELLED. The builder
+ * still has all digests that it has taken: free it, or repeat the call to go on. (kith_builder_add_many() has then
+ * taken *done of the digests: go on with the others.) */
 typedef bool (*kith_build_progress)(void *context, kith_build_step step, uint64_t done, uint64_t total);
 
-/* What a builder may use. Initialise with KITH_BUILD_LIMITS_INIT. */
+/* What a builder may use. Initialise with KITH_BUILD_LIMITS_INIT. A program that was compiled with an older header has a
+ * smaller struct_bytes; it is accepted, and the missing fields are 0. */
 typedef struct kith_build_limits {
     size_t struct_bytes;   /* sizeof(kith_build_limits): set by KITH_BUILD_LIMITS_INIT */
     unsigned threads;      /* at most 256; 0 means 1: the calling thread. With more than one, spec.allocator must be
@@ -94,6 +102,12 @@ typedef struct kith_build_limits {
  * creates the filter immediately and adds digests to it as they come. It then stores no digests, except for up to 2^20
  * (8 MiB) if it uses several threads. Otherwise it collects: it stores all digests, and kith_builder_finish() makes the
  * filter.
+ *
+ *     with a given capacity      kinds
+ *     streams                    bloom, blocked, layers of these
+ *     collects                   counting, blocked_counting, cuckoo, overlap, layers of these; fuse, ribbon (static)
+ *
+ * Without a given capacity every kind collects.
  *
  * Returns the codes of kith_filter_plan() if the spec is invalid whatever the number of keys will be; KITH_E_ARGUMENT
  * for an unknown flag, a memory limit without a folder, or malformed limits or hash; KITH_E_MEMORY. */
@@ -171,7 +185,8 @@ KITH_API uint64_t kith_builder_left_out(const kith_builder *builder);
  * KITH_E_CANCELLED, and the codes for the temporary file (see kith_builder_add_many). */
 KITH_API KITH_MUST_USE kith_status kith_builder_finish(kith_builder *builder, kith_filter **filter);
 
-/* Frees the builder with its digests, its temporary file and, if it was not finished, its filter. NULL is allowed. */
+/* Frees the builder with its digests, its temporary file and, if it was not finished, its filter. So it also cancels a
+ * build, after any call and whatever that call has returned. NULL is allowed. */
 KITH_API void kith_builder_free(kith_builder *builder);
 
 #ifdef __cplusplus
