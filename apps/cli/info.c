@@ -70,6 +70,7 @@ static void put_json(const facts *f) {
     json_integer("hashes", plan->hashes);
     json_integer("fingerprint_bits", plan->fingerprint_bits);
     json_integer("lines", plan->lines);
+    json_integer("lookup_cells", plan->lookup_cells);
     json_integer("max_copies", plan->max_copies);
     json_integer("search_slots", plan->search_slots);
     json_integer("stuck", stats->stuck);

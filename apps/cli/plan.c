@@ -288,6 +288,7 @@ static void put_json(const table *t) {
             json_integer("hashes", r->plan.hashes);
             json_integer("fingerprint_bits", r->plan.fingerprint_bits);
             json_integer("lines", r->plan.lines);
+            json_integer("lookup_cells", r->plan.lookup_cells);
             json_integer("max_copies", r->plan.max_copies);
             json_number("failure", r->plan.failure);
             json_integer("search_slots", r->plan.search_slots);

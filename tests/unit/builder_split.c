@@ -367,7 +367,7 @@ TEST(a_static_build_keeps_the_memory_limit_on_any_number_of_threads) {
     } ROWS[] = {
         {0, COUNT, 0, 1 << 20},                        /* all digests are on disk */
         {0, COUNT, 0, 36 * COUNT},                     /* they fit in memory, but only if the array is trimmed */
-        {0, COUNT - COUNT / 4, COUNT / 4, 36 * COUNT}, /* they do not fit, because there is a second array */
+        {0, COUNT - COUNT / 4, COUNT / 4, 33 * COUNT}, /* they do not fit, because there is a second array */
         {6000000, 755000, COUNT / 4, 1 << 20},         /* not even one shard fits */
         {6000000, 755000, 0, 30000000},                /* two or three shards fit */
         {6000000, 755000, 0, 80000000},                /* six or seven fit */
@@ -385,6 +385,36 @@ TEST(a_static_build_keeps_the_memory_limit_on_any_number_of_threads) {
             kith_filter_free(wanted);
         }
     }
+}
+
+/* There are repeats, so the build needs a second array of digests. The limit is not enough for both. */
+TEST(a_static_build_that_cannot_move_its_digests_to_disk_keeps_them) {
+    make_digests(COUNT / 4);
+    kith_filter_spec fuse = spec_of("fuse", 0), cuckoo = spec_of("cuckoo", 0);
+    kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+    limits.memory_bytes = 33 * COUNT;
+    limits.folder = "/nowhere";
+    kith_filter *wanted = NULL;
+    CHECK_OK(build(&cuckoo, KITH_BUILD_SET, NULL, COUNT, NULL, &wanted));
+    for (int counted = 0; counted < 2; counted++) {
+        kith_builder *b = NULL;
+        kith_filter *f = NULL;
+        uint64_t keys = 0;
+        CHECK_OK(kith_builder_open(&fuse, KITH_BUILD_SET, &limits, &b));
+        CHECK_OK(kith_builder_add_many(b, digests, COUNT, NULL));
+        if (counted)
+            CHECK_OK(kith_builder_count(b, &keys));
+        for (int again = 0; again < 2; again++)
+            CHECK_STATUS(kith_builder_finish(b, &f), KITH_E_NO_FILE);
+        CHECK_OK(kith_builder_count(b, &keys));
+        CHECK_EQ_U64(keys, COUNT - COUNT / 4);
+        CHECK_OK(kith_builder_respec(b, &cuckoo));
+        CHECK_OK(kith_builder_finish(b, &f));
+        check_equal(wanted, f);
+        kith_filter_free(f);
+        kith_builder_free(b);
+    }
+    kith_filter_free(wanted);
 }
 
 static bool count_rounds(void *context, kith_build_step step, uint64_t done, uint64_t total) {
