@@ -126,6 +126,9 @@ typedef struct kithi_kind {
      *                  and builds every region again
      *   KITH_E_MEMORY */
     kith_status (*build)(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n);
+    /* Static kinds: how many bytes build() allocates while it builds a region of n digests. More digests never need
+     * less. The builder uses as many threads as its memory limit allows. */
+    uint64_t (*build_bytes)(const kithi_geometry *g, size_t n);
 
     /* ---- All others may be NULL. That means that the kind does not support the operation, that there is nothing to
      * do, or that verbs.h has a default. ---- */

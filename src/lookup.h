@@ -18,11 +18,12 @@
 /* What follows from the parameters of a filter. */
 typedef struct kithi_shape {
     uint64_t body_bytes; /* a multiple of 64; includes the padding that wide loads of the last cell need */
-    uint64_t cells;      /* bits, counters or slots. This and the next five mean the same as in kith_plan */
+    uint64_t cells;      /* bits, counters or slots. This and the next six mean the same as in kith_plan */
     unsigned cell_bits;
     unsigned hashes; /* bits or counters per key */
     unsigned fingerprint_bits;
-    unsigned lines; /* cache lines that a lookup reads */
+    unsigned lines;        /* cache lines that a lookup reads */
+    unsigned lookup_cells; /* cells that a lookup reads */
     unsigned max_copies;
     /* The most copies of a key that all layers of a filter of kind `layers` may store together; 0 means max_copies. The
      * cuckoo kinds set a higher number, because they cannot distinguish copies of a key from other keys with the same

@@ -34,6 +34,7 @@ typedef struct building {
     recipe_notes notes;
     kith_filter *like; /* NULL: none */
     choice choice;
+    kith_build_limits limits; /* of the builder */
     kith_builder *builder;
     kith_filter *filter; /* the result */
     uint64_t records;    /* taken by the builder */
@@ -132,8 +133,8 @@ static noreturn void fail_memory_like(const arguments *a) {
          text_of_size(a->memory, limit));
 }
 
-/* Chooses a filter for `capacity` keys and checks that it fits in memory next to `held_bytes`. */
-static kith_plan plan_for(building *b, uint64_t capacity, uint64_t held_bytes) {
+/* Chooses a filter for `capacity` keys. */
+static kith_plan plan_for(building *b, uint64_t capacity) {
     const arguments *a = b->a;
     kith_filter_spec *spec = &b->choice.spec;
     spec->capacity = capacity;
@@ -142,27 +143,45 @@ static kith_plan plan_for(building *b, uint64_t capacity, uint64_t held_bytes) {
     kith_status status = choose_plan(&b->choice, &plan);
     if (status != KITH_OK)
         choose_fail(a, &b->choice, status);
-    memory_check(a, plan.file_bytes + held_bytes,
-                 held_bytes > 0 ? "the filter with the digests of its keys" : "the filter");
-    spec->max_bytes = a->memory - held_bytes; /* now the limit for growth */
-    value_text size, rate;
-    if (a->verbose)
-        note("kind %s, %.2f bits per key, %s of memory and of disk space, rate %s", plan.kind, plan.bits_per_key,
-             text_of_size(plan.file_bytes, size), text_of_rate(plan.rate, rate));
     return plan;
+}
+
+/* Checks that a filter fits in memory next to `held_bytes` of its builder, which are 0 if the builder streams. */
+static void check_memory(const building *b, const kith_plan *plan, uint64_t held_bytes) {
+    memory_check(b->a, plan->file_bytes + held_bytes,
+                 held_bytes > 0 ? "the filter with the digests of its keys" : "the filter");
+}
+
+/* Checks the filter of the choice as check_memory() does, and sets its limit for growth. */
+static void limit_filter(building *b, const kith_plan *plan, uint64_t held_bytes) {
+    value_text size, rate;
+    check_memory(b, plan, held_bytes);
+    b->choice.spec.max_bytes = b->a->memory - held_bytes;
+    if (b->a->verbose)
+        note("kind %s, %.2f bits per key, %s of memory and of disk space, rate %s", plan->kind, plan->bits_per_key,
+             text_of_size(plan->file_bytes, size), text_of_rate(plan->rate, rate));
+}
+
+/* Returns how much memory must be left next to a filter whose capacity is known before the keys are read: 0 if the
+ * builder streams (see kith_builder_open()). */
+static uint64_t held_at_least(const building *b, const kith_plan *plan) {
+    bool streams = (plan->capabilities & (KITH_CAN_ADD | KITH_CAN_COPIES)) == KITH_CAN_ADD;
+    return streams ? 0 : build_least(b->a);
 }
 
 /* Opens a builder for filters like --like. A filter that grows starts with its first layer, whatever the size of the
  * file. */
-static void open_like(building *b, const kith_build_limits *limits) {
+static void open_like(building *b) {
     const arguments *a = b->a;
     kith_plan plan = KITH_PLAN_INIT;
     kith_status status = kith_filter_plan_of(b->like, &plan);
     if (status == KITH_OK) {
-        if ((plan.capabilities & KITH_CAN_GROW) == 0)
-            memory_check(a, plan.file_bytes, "the filter");
+        bool grows = (plan.capabilities & KITH_CAN_GROW) != 0;
+        if (!grows)
+            check_memory(b, &plan, held_at_least(b, &plan));
+        b->limits = build_limits(a, grows ? 0 : plan.file_bytes);
         filter_limit(b->like, a, 0);
-        status = kith_builder_open_like(b->like, build_flags(a), limits, &b->builder);
+        status = kith_builder_open_like(b->like, build_flags(a), &b->limits, &b->builder);
     }
     if (status == KITH_E_TOO_LARGE)
         fail_memory_like(a);
@@ -170,24 +189,33 @@ static void open_like(building *b, const kith_build_limits *limits) {
         fail_status(a->like, status);
 }
 
+/* Opens a builder. If the capacity is given, a filter that does not fit in memory is an error before any key is read,
+ * and the builder gets the memory that the filter leaves. */
+static void open_new(building *b) {
+    const arguments *a = b->a;
+    plan_first(b);
+    b->limits = build_limits(a, 0);
+    if (a->capacity != 0) {
+        kith_plan plan = plan_for(b, a->capacity);
+        limit_filter(b, &plan, held_at_least(b, &plan));
+        b->limits = build_limits(a, plan.file_bytes);
+    }
+    kith_status status = kith_builder_open(&b->choice.spec, build_flags(a), &b->limits, &b->builder);
+    if (status != KITH_OK)
+        choose_fail(a, &b->choice, status);
+}
+
 static void open_builder(building *b) {
     const arguments *a = b->a;
-    kith_build_limits limits = build_limits(a);
     value_text size;
-    if (b->like != NULL) {
-        open_like(b, &limits);
-    } else {
-        plan_first(b);
-        if (a->capacity != 0)
-            (void)plan_for(b, a->capacity, 0);
-        kith_status status = kith_builder_open(&b->choice.spec, build_flags(a), &limits, &b->builder);
-        if (status != KITH_OK)
-            choose_fail(a, &b->choice, status);
-    }
+    if (b->like != NULL)
+        open_like(b);
+    else
+        open_new(b);
     const uint64_t *left;
     size_t left_count;
     if (a->verbose && kith_builder_partial(b->builder, &left, &left_count) == NULL)
-        note("up to %s of memory for digests of keys, then temporary files", text_of_size(limits.memory_bytes, size));
+        note("up to %s of memory for digests of keys, then temporary files", text_of_size(b->limits.memory_bytes, size));
 }
 
 /* `keys` is the number of distinct keys in the input, exact or an estimate. If an estimate is only slightly above the
@@ -224,9 +252,9 @@ static void count_absent(const kith_filter *filter, const uint64_t *digests, siz
             (void)build_add(rest, &digests[i], 1, &done);
 }
 
-/* Returns a builder that only counts keys. */
-static kith_builder *open_counter(const arguments *a) {
-    kith_build_limits limits = build_limits(a);
+/* Returns a builder that only counts keys, next to a filter in memory. */
+static kith_builder *open_counter(const arguments *a, const kith_filter *filter) {
+    kith_build_limits limits = build_limits(a, kith_filter_memory(filter));
     kith_filter_spec any = KITH_FILTER_SPEC_INIT;
     any.rate = RATE_DEFAULT;
     kith_builder *counter;
@@ -250,7 +278,7 @@ static noreturn void count_and_fail(const building *b, feed *f, size_t from) {
     kith_status status = kith_filter_stats_of(filter, &stats);
     if (status != KITH_OK)
         fail("%s", kith_status_text(status));
-    kith_builder *rest = open_counter(b->a);
+    kith_builder *rest = open_counter(b->a, filter);
     count_absent(filter, left, left_count, rest);
     if (f != NULL) {
         count_absent(filter, f->digests + from, f->n - from, rest);
@@ -318,9 +346,10 @@ static void make_filter(building *b) {
     for (;;) {
         uint32_t capabilities = b->like != NULL ? kith_filter_capabilities(b->like) : 0;
         uint64_t room = b->like != NULL ? kith_filter_capacity(b->like) : 0;
-        uint64_t held = build_held(b->builder, a);
+        uint64_t held = build_held(b->builder, &b->limits);
         if (b->like == NULL) {
-            kith_plan plan = plan_for(b, capacity, held);
+            kith_plan plan = plan_for(b, capacity);
+            limit_filter(b, &plan, held);
             capabilities = plan.capabilities;
             room = plan.capacity;
             status = kith_builder_respec(b->builder, &b->choice.spec);

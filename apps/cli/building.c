@@ -24,18 +24,24 @@ static bool show(void *context, kith_build_step step, uint64_t done, uint64_t to
     return true;
 }
 
-kith_build_limits build_limits(const arguments *a) {
+kith_build_limits build_limits(const arguments *a, uint64_t filter_bytes) {
     kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+    uint64_t left = filter_bytes < a->memory ? a->memory - filter_bytes : 0;
+    uint64_t bytes = left < a->memory / 2 ? left : a->memory / 2;
     limits.threads = a->threads;
-    limits.memory_bytes = a->memory / 2 != 0 ? a->memory / 2 : 1;
+    limits.memory_bytes = bytes != 0 ? bytes : 1; /* 0 would mean no limit */
     limits.folder = folder();
     limits.progress = show;
     return limits;
 }
 
-uint64_t build_held(const kith_builder *builder, const arguments *a) {
+uint64_t build_least(const arguments *a) {
+    return BUILDER_BYTES_MIN < a->memory / 2 ? BUILDER_BYTES_MIN : a->memory / 2;
+}
+
+uint64_t build_held(const kith_builder *builder, const kith_build_limits *limits) {
     uint64_t held = kith_builder_memory(builder);
-    return held < a->memory / 2 ? held : a->memory / 2;
+    return held < limits->memory_bytes ? held : limits->memory_bytes;
 }
 
 void build_check(kith_status status) {

@@ -143,13 +143,19 @@ static kith_status add_piece(void *context, const uint64_t *values, size_t n) {
     return KITH_OK;
 }
 
+/* The limits of a builder next to the filter. */
+static kith_build_limits limits_beside(const change *c) {
+    return build_limits(c->a, kith_filter_memory(c->filter));
+}
+
 /* Adds the keys of the builder, without repeats. */
 static void add_distinct(change *c, kith_builder *builder) {
+    kith_build_limits limits = limits_beside(c);
     uint64_t keys;
     kith_status status = kith_builder_count(builder, &keys);
     if (status == KITH_OK) {
         if (c->store == NULL)
-            filter_limit(c->filter, c->a, build_held(builder, c->a));
+            filter_limit(c->filter, c->a, build_held(builder, &limits));
         status = kith_builder_each(builder, add_piece, c);
     }
     build_check(status);
@@ -158,7 +164,7 @@ static void add_distinct(change *c, kith_builder *builder) {
 
 /* If the filter would store an equal key as a copy, repeated keys are dropped first. */
 static kith_builder *distinct_keys(const change *c) {
-    kith_build_limits limits = build_limits(c->a);
+    kith_build_limits limits = limits_beside(c);
     kith_builder *builder;
     kith_status status = kith_builder_open_like(c->filter, KITH_BUILD_SET, &limits, &builder);
     if (status != KITH_OK)

@@ -44,11 +44,11 @@ bool choose_faster(const kith_plan *smallest, const kith_plan *other, uint32_t n
     if ((other->capabilities & needs) != needs || (other->capabilities & ~needs & KITH_CAN_GROW) != 0 ||
         is_static(other) != is_static(smallest) || other->bits_per_key > smallest->bits_per_key * CHOOSE_FASTER_BITS)
         return false;
-    return other->lines < smallest->lines && (is_static(other) || other->lines == 1);
+    return is_static(other) ? other->lookup_cells < smallest->lookup_cells : other->lines == 1 && smallest->lines > 1;
 }
 
 const char *choose_faster_why(const kith_plan *smallest) {
-    return is_static(smallest) ? "reads fewer cache lines per lookup and is at most 30% larger than the smallest"
+    return is_static(smallest) ? "reads fewer cells per lookup and is at most 30% larger than the smallest"
                                : "needs one memory access per lookup and is at most 30% larger than the smallest";
 }
 

@@ -444,10 +444,9 @@ void filter_save(kith_filter *filter, const char *path) {
     kith_store *store = store_held(path);
     kith_status status = store != NULL ? kith_store_replace(store, filter) : kith_filter_save(filter, path);
     if (store != NULL && status == KITH_E_UNSUPPORTED)
-        fail(
-            "%s: is a store, and nothing can be added to a filter of kind %s (kith checkpoint --plain makes it a plain "
-            "file)",
-            path, kith_filter_kind_name(filter));
+        fail("%s: is a store, but filters of kind %s can only be built from a complete list of keys (kith checkpoint "
+             "--plain makes it a plain file)",
+             path, kith_filter_kind_name(filter));
     if (status != KITH_OK)
         fail_status(path, status);
 }

@@ -70,6 +70,7 @@ static void put_json(const facts *f) {
     json_integer("hashes", plan->hashes);
     json_integer("fingerprint_bits", plan->fingerprint_bits);
     json_integer("lines", plan->lines);
+    json_integer("lookup_cells", plan->lookup_cells);
     json_integer("max_copies", plan->max_copies);
     json_integer("search_slots", plan->search_slots);
     json_integer("stuck", stats->stuck);
@@ -78,7 +79,7 @@ static void put_json(const facts *f) {
     if (f->hash.id == KITH_HASH_XXH3)
         json_integer("seed", f->hash.seed);
     capability_text can;
-    json_text("can", text_of_capabilities(plan->capabilities, " ", can));
+    json_text("can", text_of_abilities(plan->capabilities, can));
     recipe_text recipe;
     json_text("recipe", text_of_recipe(kith_filter_recipe(f->filter), recipe));
     json_integer("recipe_bits", kith_filter_recipe(f->filter));

@@ -52,7 +52,7 @@ static void put_json(const kith_kind_info *kind) {
     json_open(NULL, '{');
     json_text("kind", kind->name);
     json_text("summary", kind->summary);
-    json_text("can", text_of_capabilities(kind->capabilities, " ", can));
+    json_text("can", text_of_abilities(kind->capabilities, can));
     json_open("options", '[');
     for (size_t i = 0; i < kind->option_count; i++) {
         const kith_option *o = &kind->options[i];

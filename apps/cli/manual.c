@@ -159,9 +159,9 @@ static void page_of_tool(void) {
     out_text(".SH MEMORY\n");
     paragraphs(
         "--memory limits the memory for the filter, for the digests of keys that wait to be added to it (20 "
-        "bytes per key, in at most half of the limit), and for the keys of kith uniq. Further digests go to a "
-        "temporary "
-        "file (9 bytes per key), and everything else is an error. "
+        "bytes per key, in at most half of the limit, and with -n in no more than the filter leaves of it), and for "
+        "the keys of kith uniq. Further digests go to a temporary file (9 bytes per key), and everything else is an "
+        "error. To build a static kind (fuse or ribbon), up to 51 MB are needed in addition if the limit leaves less. "
         "A filter that grows may become as large as the limit. Reading needs up to 10 MB in addition (with --threads 1 "
         "up to 2 MB). Lines or CSV records of more than 256 KiB need up to 40 times the length of the longest. "
         "Decompression needs up to 128 MiB for zstd, 256 MiB for xz, and 10 MB for gzip, bzip2 and lz4. --verbose "

@@ -201,11 +201,13 @@ static void put_advice(const table *t) {
         (void)snprintf(text, sizeof text, "* Use %s: it %s.", name, t->why);
     put_wrapped_80(text, 0, 0);
     value_text size, digests;
+    bool streams = (r->plan.capabilities & (KITH_CAN_ADD | KITH_CAN_COPIES)) == KITH_CAN_ADD; /* see kith_builder_open */
     (void)snprintf(
         text, sizeof text,
-        "Memory: %s for the filter. Building without -n needs 20 bytes per key in addition, %s, or else space "
-        "for a temporary file.",
-        text_of_size(r->plan.file_bytes, size), text_of_size(r->plan.capacity * 20, digests));
+        "Memory: %s for the filter. Building %sneeds 20 bytes per key in addition, %s, or else space for a temporary "
+        "file.",
+        text_of_size(r->plan.file_bytes, size), streams ? "without -n " : "",
+        text_of_size(r->plan.capacity * 20, digests));
     put_wrapped_80(text, 0, 0);
     if (r->plan.failure > 0) {
         value_text keys;
@@ -292,10 +294,11 @@ static void put_json(const table *t) {
             json_integer("hashes", r->plan.hashes);
             json_integer("fingerprint_bits", r->plan.fingerprint_bits);
             json_integer("lines", r->plan.lines);
+            json_integer("lookup_cells", r->plan.lookup_cells);
             json_integer("max_copies", r->plan.max_copies);
             json_number("failure", r->plan.failure);
             json_integer("search_slots", r->plan.search_slots);
-            json_text("can", text_of_capabilities(r->plan.capabilities, " ", can));
+            json_text("can", text_of_abilities(r->plan.capabilities, can));
         }
         json_close('}');
     }

@@ -22,7 +22,6 @@
 #include "values.h"
 
 #define RATE_DEFAULT 0.001
-#define BUILDER_BYTES_MIN (UINT64_C(1) << 20) /* the least that a builder uses, whatever its limit */
 #define SPREAD_DEVIATIONS 6 /* the largest of 512 binomial shares exceeds this with a probability below 10^-6 */
 
 typedef struct shard {
@@ -53,10 +52,16 @@ static kith_status plan_for(const split *s, uint64_t capacity, choice *c, kith_p
     return choose_plan(c, plan);
 }
 
+/* The limits of each shard's builder. */
+static kith_build_limits shard_limits(const split *s) {
+    kith_build_limits limits = build_limits(s->a, 0);
+    limits.memory_bytes = limits.memory_bytes / s->count + 1;
+    return limits;
+}
+
 static void open_builders(split *s) {
     const arguments *a = s->a;
-    kith_build_limits limits = build_limits(a);
-    limits.memory_bytes = limits.memory_bytes / s->count + 1;
+    kith_build_limits limits = shard_limits(s);
     for (unsigned i = 0; i < s->count; i++) {
         shard *one = &s->shards[i];
         *one = (shard){0};
@@ -117,7 +122,8 @@ static kith_filter *build_one(const split *s, unsigned i) {
     status = plan_for(s, capacity, &c, &plan);
     if (status != KITH_OK)
         choose_fail(a, &c, status);
-    uint64_t held = build_held(one->builder, a);
+    kith_build_limits limits = shard_limits(s);
+    uint64_t held = build_held(one->builder, &limits);
     memory_check(a, plan.file_bytes + held, "a shard with the digests of its keys");
     c.spec.hash = one->hash;
     c.spec.max_bytes = a->memory - held;

@@ -27,6 +27,24 @@
  *         status = kith_builder_finish(builder, &filter);
  *     kith_builder_free(builder);
  *
+ * Memory. With a limit (kith_build_limits.memory_bytes), a builder allocates at most this many bytes in addition to the
+ * filter, except for what it needs in any case:
+ *
+ *   - 2 bits for each digest in the temporary file, and 64 KiB;
+ *   - if most of the digests in memory are repeats, up to as much again as the limit, to find them;
+ *   - to find repeats in the temporary file, 50 bytes for each digest of one of its 256 parts. That is 0.2 bytes for
+ *     each digest in the file, so it exceeds the limit only if the file has more than 5 digests per byte of the limit;
+ *   - for a static kind, the memory to build one shard on one thread: 34 bytes for each key that the shard has space
+ *     for, of which 8 are for the digest. Up to 1.48 million keys are one shard; more keys are divided into shards of
+ *     0.74 to 1.48 million, so this is at most 51 MB. (From 380 million keys on, the digests of one of 256 parts are in
+ *     memory instead of those of one shard. If the digests are not hashes, all keys may have to be one shard.)
+ *
+ * If the limit is not enough to build one shard on each thread, a static kind is built on fewer threads. It is enough
+ * if it is 16 bytes per digest and 36 MB per thread or, for digests in the temporary file, 51 MB per thread.
+ *
+ * Cancelling. Between two calls, kith_builder_free() cancels a build. During a call, the progress function
+ * (kith_build_limits.progress) cancels it by returning false. In both cases no filter and no file is left behind.
+ *
  * For digests that are already in one array, kith_filter_build() does all of this in one call.
  *
  * Threads: one thread at a time may use a builder. The threads that a call starts end before it returns. */
@@ -48,19 +66,23 @@ typedef enum kith_build_step {
 } kith_build_step;
 
 /* A progress function. Long calls call it from time to time, on the thread of the caller: `done` of `total` digests are
- * processed in this step. If it returns false, the call returns KITH_E_CANCELLED. A step may have to be repeated; then
- * `done` starts again near 0. */
+ * processed in this step. While it counts or fills, the first call has `done` 0 and the last one has `done` equal to
+ * `total`; in between, `done` never decreases. A step may have to be repeated; then `done` starts again at 0.
+ *
+ * If it returns false, which it may do in every call, the call of the builder returns KITH_E_CANCELLED. The builder
+ * still has all digests that it has taken: free it, or repeat the call to go on. (kith_builder_add_many() has then
+ * taken *done of the digests: go on with the others.) */
 typedef bool (*kith_build_progress)(void *context, kith_build_step step, uint64_t done, uint64_t total);
 
-/* What a builder may use. Initialise with KITH_BUILD_LIMITS_INIT. */
+/* What a builder may use. Initialise with KITH_BUILD_LIMITS_INIT. A program that was compiled with an older header has a
+ * smaller struct_bytes; it is accepted, and the missing fields are 0. */
 typedef struct kith_build_limits {
     size_t struct_bytes;   /* sizeof(kith_build_limits): set by KITH_BUILD_LIMITS_INIT */
     unsigned threads;      /* at most 256; 0 means 1: the calling thread. With more than one, spec.allocator must be
                               thread-safe */
     uint64_t memory_bytes; /* limit for digests and working memory, without the filter; 0: no limit. Less than 1 MiB
-                              means 1 MiB. If the digests need more, they are written to a temporary file. Static
-                              kinds also need memory that is not limited: for the shard that each thread is building
-                              (about a million keys) 32 bytes per key, of which 8 are its digest */
+                              means 1 MiB. If the digests need more, they are written to a temporary file. If the
+                              threads need more, fewer are used. See "Memory" above for what is needed in any case */
     const char *folder;    /* folder of the temporary file. The file has no name, so the system deletes it when the
                               builder is freed or the program ends. Required if memory_bytes is given */
     kith_build_progress progress; /* NULL: none */
@@ -80,6 +102,12 @@ typedef struct kith_build_limits {
  * creates the filter immediately and adds digests to it as they come. It then stores no digests, except for up to 2^20
  * (8 MiB) if it uses several threads. Otherwise it collects: it stores all digests, and kith_builder_finish() makes the
  * filter.
+ *
+ *     with a given capacity      kinds
+ *     streams                    bloom, blocked, layers of these
+ *     collects                   counting, blocked_counting, cuckoo, overlap, layers of these; fuse, ribbon (static)
+ *
+ * Without a given capacity every kind collects.
  *
  * Returns the codes of kith_filter_plan() if the spec is invalid whatever the number of keys will be; KITH_E_ARGUMENT
  * for an unknown flag, a memory limit without a folder, or malformed limits or hash; KITH_E_MEMORY. */
@@ -133,7 +161,8 @@ KITH_API KITH_MUST_USE kith_status kith_builder_each(kith_builder *builder, kith
 KITH_API KITH_MUST_USE kith_status kith_builder_respec(kith_builder *builder, const kith_filter_spec *spec);
 
 /* Returns how much memory, in bytes, kith_builder_finish() will use in addition to the filter. If most digests are
- * repeats, or for static kinds, it may be up to twice that. */
+ * repeats, or for static kinds, it may be up to twice that, but not more than the limit and what is needed in any case
+ * (see "Memory" above). */
 KITH_API uint64_t kith_builder_memory(const kith_builder *builder);
 
 /* Returns the filter with the keys that were added so far, for messages about keys that do not fit. There is one if the
@@ -156,7 +185,8 @@ KITH_API uint64_t kith_builder_left_out(const kith_builder *builder);
  * KITH_E_CANCELLED, and the codes for the temporary file (see kith_builder_add_many). */
 KITH_API KITH_MUST_USE kith_status kith_builder_finish(kith_builder *builder, kith_filter **filter);
 
-/* Frees the builder with its digests, its temporary file and, if it was not finished, its filter. NULL is allowed. */
+/* Frees the builder with its digests, its temporary file and, if it was not finished, its filter. So it also cancels a
+ * build, after any call and whatever that call has returned. NULL is allowed. */
 KITH_API void kith_builder_free(kith_builder *builder);
 
 #ifdef __cplusplus

@@ -106,10 +106,14 @@ typedef struct kith_plan {
                                   slots in a bucket (option b); 0 for kinds that do not search. overlap may first visit
                                   4,096 slots in a short search that finds nothing; they are not counted. For layers,
                                   the number of the newest layer */
+    unsigned lookup_cells;     /* how many cells a lookup reads at most (layers: per layer): the bits or counters of the
+                                  key, its candidate slots (cuckoo kinds), or the cells whose XOR is compared with the
+                                  fingerprint (static kinds; of the 64 cells of ribbon about half). For static kinds
+                                  it tells which is faster while the filter fits in the cache */
 } kith_plan;
 
 #define KITH_PLAN_INIT                                                                                                 \
-    { sizeof(kith_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(kith_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Fills in `plan` from any two of spec->capacity, spec->rate and spec->bytes. Allocates nothing. Takes at most a few
  * milliseconds or, if spec->bytes is given, up to about 0.1 s for each kind that is tried.

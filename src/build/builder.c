@@ -365,7 +365,9 @@ static kith_status fill(kith_builder *b, kith_filter *f) {
     if (options.drop_repeats) {
         if (!kithi_report_progress(c, KITH_BUILD_FILLING, 0, c->count))
             return KITH_E_CANCELLED;
-        return kithi_fill(f, c->digests, c->count, &options);
+        kith_status filled = kithi_fill(f, c->digests, c->count, &options);
+        bool cancelled = filled == KITH_OK && !kithi_report_progress(c, KITH_BUILD_FILLING, c->count, c->count);
+        return cancelled ? KITH_E_CANCELLED : filled;
     }
     bool split = false;
     kith_status status = fill_pieces(b, f, &options, false, &split);

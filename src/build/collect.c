@@ -42,13 +42,15 @@ void kithi_collection_init(kithi_collection *c, const kith_allocator *allocator,
     c->allocator = *allocator;
     c->threads = limits->threads;
     c->keep_repeats = keep_repeats;
+    c->memory_bytes = UINT64_MAX;
     c->count_max = SIZE_MAX;
     c->folder = limits->folder;
     c->progress = limits->progress;
     c->context = limits->context;
-    uint64_t memory_bytes = limits->memory_bytes < MEMORY_MIN ? MEMORY_MIN : limits->memory_bytes;
-    if (limits->memory_bytes != 0 && memory_bytes / KITHI_COLLECT_BYTES < SIZE_MAX)
-        c->count_max = (size_t)(memory_bytes / KITHI_COLLECT_BYTES);
+    if (limits->memory_bytes != 0)
+        c->memory_bytes = limits->memory_bytes < MEMORY_MIN ? MEMORY_MIN : limits->memory_bytes;
+    if (limits->memory_bytes != 0 && c->memory_bytes / KITHI_COLLECT_BYTES < SIZE_MAX)
+        c->count_max = (size_t)(c->memory_bytes / KITHI_COLLECT_BYTES);
 }
 
 static void release_digests(kithi_collection *c) {
@@ -190,19 +192,28 @@ static kith_status compact_or_spill(kithi_collection *c, bool must_spill) {
     return status;
 }
 
+/* Moves the digests to an array of length n, which is at least their number. */
+static kith_status resize(kithi_collection *c, size_t n) {
+    uint64_t *digests = kithi_allocate(&c->allocator, (uint64_t)n * sizeof *digests);
+    if (digests == NULL)
+        return KITH_E_MEMORY;
+    if (c->count != 0)
+        memcpy(digests, c->digests, c->count * sizeof *digests);
+    kithi_release(&c->allocator, c->digests, (uint64_t)c->allocated * sizeof *digests);
+    c->digests = digests;
+    c->allocated = n;
+    return KITH_OK;
+}
+
 static kith_status enlarge(kithi_collection *c) {
     /* Four times as large: memory that is not used yet costs nothing, and the digests are copied less often. */
     size_t n = c->allocated == 0 ? ALLOCATED_FIRST : c->allocated > SIZE_MAX / 4 ? SIZE_MAX : 4 * c->allocated;
-    n = n < c->count_max ? n : c->count_max;
-    uint64_t *larger = kithi_allocate(&c->allocator, (uint64_t)n * sizeof *larger);
-    if (larger == NULL)
-        return KITH_E_MEMORY;
-    if (c->count != 0)
-        memcpy(larger, c->digests, c->count * sizeof *larger);
-    kithi_release(&c->allocator, c->digests, (uint64_t)c->allocated * sizeof *larger);
-    c->digests = larger;
-    c->allocated = n;
-    return KITH_OK;
+    return resize(c, n < c->count_max ? n : c->count_max);
+}
+
+void kithi_collection_trim(kithi_collection *c) {
+    if (!c->borrowed && c->count > 0 && c->count < c->allocated)
+        (void)resize(c, c->count);
 }
 
 kith_status kithi_collect(kithi_collection *c, const uint64_t *digests, size_t n, size_t *done) {
@@ -276,7 +287,7 @@ static unsigned parts_at_once(const kithi_collection *c) {
         uint64_t n = kithi_spill_part_total(&c->spill, p);
         largest = n > largest ? n : largest;
     }
-    uint64_t fitting = (uint64_t)c->count_max * KITHI_COLLECT_BYTES / (50 * largest);
+    uint64_t fitting = c->memory_bytes / (50 * largest);
     return fitting < 1 ? 1 : fitting < c->threads ? (unsigned)fitting : c->threads;
 }
 
@@ -308,9 +319,10 @@ static kith_status count_on_disk(kithi_collection *c) {
             return status;
         }
     }
-    if (c->keys == total)
-        free_firsts(c); /* there are no repeats */
-    return KITH_OK;
+    kith_status status = kithi_report_progress(c, KITH_BUILD_COUNTING, total, total) ? KITH_OK : KITH_E_CANCELLED;
+    if (c->keys == total || status != KITH_OK)
+        free_firsts(c); /* there are no repeats, or they will be counted again */
+    return status;
 }
 
 kith_status kithi_collection_count(kithi_collection *c) {
@@ -332,6 +344,18 @@ kith_status kithi_collection_count(kithi_collection *c) {
     return status;
 }
 
+kith_status kithi_collection_spill(kithi_collection *c) {
+    assert(!c->spilled && !c->borrowed && !c->keep_repeats);
+    c->counted = false; /* after a failure, kithi_collection_count() tries again */
+    kith_status status = compact_or_spill(c, true);
+    if (status != KITH_OK)
+        return status;
+    release_digests(c);
+    c->keys = kithi_spill_total(&c->spill); /* one spill has no repeats */
+    c->counted = true;
+    return KITH_OK;
+}
+
 kith_status kithi_collection_compact(kithi_collection *c) {
     uint64_t *copy;
     size_t kept;
@@ -349,6 +373,30 @@ bool kithi_collection_may_have_repeats(const kithi_collection *c) {
 }
 
 /* ---- reading ---- */
+
+/* Returns whether digest i of a part on disk is a first occurrence. */
+static bool is_first(const kithi_collection *c, unsigned part, uint64_t i) {
+    return c->firsts == NULL || (c->firsts[c->firsts_begin[part] + i / 64] >> (i % 64) & 1) != 0;
+}
+
+uint64_t kithi_collection_part_keys(const kithi_collection *c, unsigned part) {
+    uint64_t total = kithi_spill_part_total(&c->spill, part), keys = 0;
+    if (c->firsts == NULL)
+        return total;
+    for (uint64_t word = 0; word < (total + 63) / 64; word++)
+        keys += kithi_popcount(c->firsts[c->firsts_begin[part] + word]);
+    return keys;
+}
+
+kith_status kithi_collection_read_part(const kithi_collection *c, unsigned part, uint64_t *digests, size_t *n) {
+    kith_status status = kithi_spill_read_part(&c->spill, part, digests);
+    size_t total = (size_t)kithi_spill_part_total(&c->spill, part);
+    *n = c->firsts == NULL ? total : 0;
+    for (size_t i = 0; i < total && c->firsts != NULL && status == KITH_OK; i++)
+        if (is_first(c, part, i))
+            digests[(*n)++] = digests[i];
+    return status;
+}
 
 kith_status kithi_collection_reader_open(kithi_collection_reader *r, kithi_collection *c) {
     *r = (kithi_collection_reader){.c = c};
@@ -379,13 +427,6 @@ void kithi_collection_reader_close(kithi_collection_reader *r) {
     r->order = NULL;
 }
 
-/* Returns whether the next digest of a part is a first occurrence, and advances to the bit of the one after it. */
-static bool is_first(kithi_collection_reader *r, unsigned part) {
-    const kithi_collection *c = r->c;
-    uint64_t bit = r->next_bit[part]++;
-    return c->firsts == NULL || (c->firsts[c->firsts_begin[part] + bit / 64] >> (bit % 64) & 1) != 0;
-}
-
 /* Reads spill number r->spill. */
 static kith_status load(kithi_collection_reader *r) {
     const kithi_spill *entry = &r->c->spill.entries[r->spill];
@@ -414,7 +455,7 @@ kith_status kithi_collection_reader_next(kithi_collection_reader *r, const uint6
         for (; r->at < end && *n < r->piece_max; r->at++) {
             unsigned part = r->order[r->at];
             r->piece[*n] = r->by_part[r->next[part]++];
-            *n += is_first(r, part);
+            *n += is_first(c, part, r->next_bit[part]++);
         }
         if (r->at == end) {
             r->spill++;

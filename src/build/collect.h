@@ -20,9 +20,10 @@
 typedef struct kithi_collection {
     kith_allocator allocator;
     unsigned threads;
-    bool keep_repeats;  /* for a multiset */
-    size_t count_max;   /* the most digests in memory; SIZE_MAX: no limit */
-    const char *folder; /* for the temporary file */
+    bool keep_repeats;     /* for a multiset */
+    uint64_t memory_bytes; /* the memory limit; UINT64_MAX: none */
+    size_t count_max;      /* the most digests in memory that it allows; SIZE_MAX: no limit */
+    const char *folder;    /* for the temporary file */
     kith_build_progress progress;
     void *context; /* for `progress` */
 
@@ -54,6 +55,19 @@ void kithi_collect_borrow(kithi_collection *c, const uint64_t *digests, size_t n
 
 /* Sets c->keys. No digests can be added after this call. Returns the codes of kith_builder_count(). */
 kith_status kithi_collection_count(kithi_collection *c);
+
+/* Releases memory of the array in memory that has no digests. Without memory for a smaller array it stays as it is. */
+void kithi_collection_trim(kithi_collection *c);
+
+/* Drops repeats and moves all digests, which must be in memory, to disk. Repeats must not be kept. Sets c->keys. Returns
+ * the codes of kith_builder_count(); on failure nothing is lost. */
+kith_status kithi_collection_spill(kithi_collection *c);
+
+/* Digests on disk that have been counted, without repeats unless they are kept: the number of them in part p, and the
+ * digests themselves, in the order of the input. `digests` must have space for kithi_spill_part_total() digests; those
+ * that are returned are the first *n. The second function fails with KITH_E_IO. */
+uint64_t kithi_collection_part_keys(const kithi_collection *c, unsigned part);
+kith_status kithi_collection_read_part(const kithi_collection *c, unsigned part, uint64_t *digests, size_t *n);
 
 /* Drops the repeats in memory. There must be some, and the digests must not be borrowed. Fails with KITH_E_MEMORY. */
 kith_status kithi_collection_compact(kithi_collection *c);

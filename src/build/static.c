@@ -15,8 +15,14 @@
  * digests are hashes, the probability of that is very small.
  *
  * Digests on disk (build/spill.h) are in 256 parts. If the number of regions divides 256, each thread reads the parts
- * of one region, drops their repeats, and builds the region. If the number of regions is a multiple of 256, each thread
- * reads one part and builds its regions. Otherwise all parts are read into memory at once. */
+ * of one region without their repeats and builds the region. If the number of regions is a multiple of 256, each thread
+ * reads one part and builds its regions. Otherwise all parts are read into memory at once.
+ *
+ * Memory. A thread that builds a region needs working memory (kithi_kind.build_bytes) and, if the digests are on disk,
+ * space for those of the region. The number of threads is lowered until all of this fits in the memory limit. If not
+ * even one thread fits while all digests are in memory, they are moved to disk, unless there are no more of them than
+ * one region may have. What one thread then needs is the least that is possible, so it is used even if it exceeds the
+ * limit. */
 #include "build/static.h"
 
 #include <string.h>
@@ -31,11 +37,13 @@
 #include "plan/planner.h"
 
 #define PART_DIGESTS 32768 /* a part, and the memory to find its repeats, fit in a core's cache */
+#define PARTS_MIN 64       /* if memory is limited, so that finding the repeats of one part needs little of it */
 #define ATTEMPTS_MAX 8     /* builds, each with other parameters, before KITH_E_FULL is returned */
 
 typedef struct build_job {
     const kith_allocator *allocator;
-    uint64_t *sorted;        /* the digests, by part; not used if there is only one region and there are no repeats */
+    uint64_t *sorted;        /* the digests, by part; NULL if there is only one region and no repeats were found */
+    uint64_t sorted_bytes;   /* size of `sorted` */
     const uint64_t *digests; /* `sorted`, or the collected digests until they are sorted */
     size_t *starts;          /* of the parts */
     size_t *kept;            /* number of distinct digests in each part */
@@ -44,11 +52,15 @@ typedef struct build_job {
     atomic_int status;       /* the first failure */
 
     kith_filter *filter;
+    kithi_geometry geometry; /* of the filter */
     uint64_t regions;
     _Atomic uint64_t next_region; /* the first region that no thread has taken yet */
+    _Atomic uint64_t done;        /* in memory: digests of the regions that are built */
     size_t count;                 /* number of digests; of distinct ones after repeats were dropped */
 
     kithi_collection *c;
+    /* In memory: a build needs more memory than the limit, and less if the digests are moved to disk first. */
+    bool must_spill;
     /* On disk: thread t builds unit first_unit + t. A unit is a region or a part, whichever is larger. */
     uint64_t first_unit;
 } build_job;
@@ -57,6 +69,14 @@ static void fail(build_job *job, kith_status status) {
     int none = KITH_OK;
     (void)atomic_compare_exchange_strong(&job->status, &none, (int)status);
 }
+
+/* Returns on how many threads, at least 1, each may allocate `each` bytes in addition to the `held` bytes of all. */
+static unsigned threads_within_limit(const kithi_collection *c, uint64_t held, uint64_t each) {
+    uint64_t fitting = c->memory_bytes > held ? (c->memory_bytes - held) / each : 0;
+    return fitting < 1 ? 1 : fitting < c->threads ? (unsigned)fitting : c->threads;
+}
+
+/* ---- in memory ---- */
 
 static void sort_parts(void *context, unsigned thread) {
     (void)thread;
@@ -82,37 +102,70 @@ static size_t region_start(const build_job *job, uint64_t region) {
     return low;
 }
 
+/* Returns false if the build is cancelled. */
+static bool report(const build_job *job, uint64_t done) {
+    return kithi_report_progress(job->c, KITH_BUILD_FILLING, done, job->count);
+}
+
+/* Thread 0 is the caller's, so only this one reports progress: after each of its regions but the last one of all. */
 static void build_regions(void *context, unsigned thread) {
-    (void)thread;
     build_job *job = context;
     for (uint64_t r; (r = atomic_fetch_add(&job->next_region, 1)) < job->regions && job->status == KITH_OK;) {
         size_t from = region_start(job, r), to = region_start(job, r + 1);
         kith_status status =
             from == to ? KITH_OK : job->filter->kind->build(job->filter, r, job->digests + from, to - from);
+        uint64_t done = atomic_fetch_add(&job->done, to - from) + (to - from);
+        if (status == KITH_OK && thread == 0 && done < job->count && !report(job, done))
+            status = KITH_E_CANCELLED;
         if (status != KITH_OK)
             fail(job, status);
     }
 }
 
 /* Sorts the digests by part, unless they already are. */
-static kith_status sort_by_part(build_job *job, size_t n, unsigned threads) {
+static kith_status sort_by_part(build_job *job) {
     if (job->digests == job->sorted) /* sorted for an earlier attempt, or to drop repeats */
         return KITH_OK;
-    if (!kithi_partition(job->allocator, job->digests, n, kithi_part_map_of(job->parts, job->parts), threads,
-                         job->sorted, job->starts))
+    if (job->sorted == NULL) {
+        job->sorted_bytes = (uint64_t)(job->count + 1) * sizeof *job->sorted;
+        job->sorted = kithi_allocate(job->allocator, job->sorted_bytes);
+    }
+    if (job->sorted == NULL ||
+        !kithi_partition(job->allocator, job->digests, job->count, kithi_part_map_of(job->parts, job->parts),
+                         job->c->threads, job->sorted, job->starts))
         return KITH_E_MEMORY;
     job->digests = job->sorted;
     return KITH_OK;
 }
 
 /* Sorts the digests such that those of a region are contiguous: by part, and within each part if needed. */
-static kith_status sort_in_memory(build_job *job, unsigned threads) {
-    kith_status status = job->regions > 1 ? sort_by_part(job, job->count, threads) : KITH_OK;
+static kith_status sort_in_memory(build_job *job) {
+    kith_status status = job->regions > 1 ? sort_by_part(job) : KITH_OK;
     if (status == KITH_OK && job->regions > 1 && job->parts % job->regions != 0) {
         atomic_store(&job->next, 0);
-        kithi_parallel(threads, sort_parts, job);
+        kithi_parallel(job->c->threads, sort_parts, job);
     }
     return status;
+}
+
+/* The digests in memory and their sorted copy, in bytes. */
+static uint64_t held_bytes(const build_job *job) {
+    return (uint64_t)job->c->allocated * sizeof *job->c->digests + (job->sorted != NULL ? job->sorted_bytes : 0);
+}
+
+/* Sets *threads to the number of threads that may build regions. Returns false if one thread would exceed the memory
+ * limit because of the digests of other regions. The digests that a full region may have are not the reason. */
+static bool fits_in_memory(const build_job *job, const kithi_kind *kind, uint64_t capacity, unsigned *threads) {
+    size_t largest = 0;
+    for (uint64_t r = 0; r < job->regions; r++) {
+        size_t n = region_start(job, r + 1) - region_start(job, r);
+        largest = n > largest ? n : largest;
+    }
+    uint64_t held = held_bytes(job), each = kind->build_bytes(&job->geometry, largest);
+    *threads = threads_within_limit(job->c, held, each);
+    bool exceeds = each > job->c->memory_bytes || held > job->c->memory_bytes - each;
+    uint64_t full = capacity / job->regions > largest ? capacity / job->regions : largest;
+    return !exceeds || job->c->borrowed || held / sizeof *job->digests <= full;
 }
 
 /* ---- on disk ---- */
@@ -137,30 +190,6 @@ static kith_status build_region_range(build_job *job, uint64_t first_region, uin
     return status;
 }
 
-/* Reads some parts and drops their repeats. Allocates *digests, an array of length *allocated, and sets *n to the
- * number of digests in it. */
-static kith_status read_parts(const kithi_collection *c, unsigned first, unsigned count, uint64_t **digests,
-                              size_t *allocated, size_t *n) {
-    *allocated = 1;
-    *n = 0;
-    for (unsigned p = first; p < first + count; p++)
-        *allocated += (size_t)kithi_spill_part_total(&c->spill, p);
-    *digests = kithi_allocate(&c->allocator, (uint64_t)*allocated * sizeof **digests);
-    kith_status status = *digests != NULL ? KITH_OK : KITH_E_MEMORY;
-    for (unsigned p = first; p < first + count && status == KITH_OK; p++) {
-        uint64_t *part = *digests + *n, *copy = NULL;
-        size_t total = (size_t)kithi_spill_part_total(&c->spill, p), kept = total;
-        status = kithi_spill_read_part(&c->spill, p, part);
-        if (status == KITH_OK && total > 0 && !kithi_drop_repeats(&c->allocator, part, total, NULL, &copy, &kept))
-            status = KITH_E_MEMORY;
-        if (copy != NULL)
-            memcpy(part, copy, kept * sizeof *part);
-        kithi_release(&c->allocator, copy, (uint64_t)total * sizeof *copy);
-        *n += kept;
-    }
-    return status;
-}
-
 /* Returns the number of units: see first_unit. If neither the number of regions nor that of parts divides the other,
  * all digests are one unit. */
 static uint64_t unit_count(const build_job *job) {
@@ -169,25 +198,58 @@ static uint64_t unit_count(const build_job *job) {
     return KITHI_SPILL_PARTS % job->regions == 0 ? job->regions : 1;
 }
 
+/* The parts of a unit, and the memory for them. */
+typedef struct unit_parts {
+    unsigned first, count;
+    size_t keys;    /* distinct digests */
+    uint64_t bytes; /* of the array that the parts are read into. Each is read with its repeats, behind the distinct
+                       digests of the parts before it */
+} unit_parts;
+
+static unit_parts parts_of_unit(const build_job *job, uint64_t unit) {
+    unsigned count = (unsigned)(KITHI_SPILL_PARTS / unit_count(job));
+    unit_parts u = {(unsigned)unit * count, count, 0, sizeof(uint64_t)};
+    for (unsigned p = u.first; p < u.first + count; p++) {
+        uint64_t bytes = (u.keys + kithi_spill_part_total(&job->c->spill, p)) * sizeof(uint64_t);
+        u.bytes = bytes > u.bytes ? bytes : u.bytes;
+        u.keys += (size_t)kithi_collection_part_keys(job->c, p);
+    }
+    return u;
+}
+
 static void build_unit(void *context, unsigned thread) {
     build_job *job = context;
-    uint64_t units = unit_count(job), unit = job->first_unit + thread;
-    unsigned parts = (unsigned)(KITHI_SPILL_PARTS / units);
-    uint64_t *digests, regions = job->regions / units;
-    size_t allocated, n;
-    kith_status status = read_parts(job->c, (unsigned)unit * parts, parts, &digests, &allocated, &n);
+    uint64_t unit = job->first_unit + thread, regions = job->regions / unit_count(job);
+    unit_parts u = parts_of_unit(job, unit);
+    uint64_t *digests = kithi_allocate(job->allocator, u.bytes);
+    kith_status status = digests != NULL ? KITH_OK : KITH_E_MEMORY;
+    size_t n = 0, read;
+    for (unsigned p = u.first; p < u.first + u.count && status == KITH_OK; p++) {
+        status = kithi_collection_read_part(job->c, p, digests + n, &read);
+        n += read;
+    }
     if (status == KITH_OK)
         status = build_region_range(job, unit * regions, regions, digests, n);
-    kithi_release(job->allocator, digests, (uint64_t)allocated * sizeof *digests);
+    kithi_release(job->allocator, digests, u.bytes);
     if (status != KITH_OK)
         fail(job, status);
+}
+
+static unsigned threads_on_disk(const build_job *job, const kithi_kind *kind) {
+    uint64_t most = 1;
+    for (uint64_t unit = 0; unit < unit_count(job); unit++) {
+        unit_parts u = parts_of_unit(job, unit);
+        uint64_t bytes = u.bytes + kind->build_bytes(&job->geometry, u.keys);
+        most = bytes > most ? bytes : most;
+    }
+    return threads_within_limit(job->c, 0, most);
 }
 
 static void build_from_disk(build_job *job, unsigned threads) {
     uint64_t units = unit_count(job);
     for (uint64_t unit = 0; unit < units && job->status == KITH_OK; unit += threads) {
         job->first_unit = unit;
-        if (kithi_report_progress(job->c, KITH_BUILD_FILLING, job->count / units * unit, job->count))
+        if (unit == 0 || report(job, job->count / units * unit))
             kithi_parallel(units - unit < threads ? (unsigned)(units - unit) : threads, build_unit, job);
         else
             fail(job, KITH_E_CANCELLED);
@@ -196,21 +258,40 @@ static void build_from_disk(build_job *job, unsigned threads) {
 
 /* ---- from memory or from disk ---- */
 
-static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, const kithi_head *head,
-                                 unsigned threads) {
-    job->regions = kithi_kind_by_id(head->kind_id)->regions(head);
-    kith_status status = job->c->spilled ? KITH_OK : sort_in_memory(job, threads);
+static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, const kithi_head *head) {
+    const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
+    unsigned threads = 1;
+    job->regions = kind->regions(head);
+    job->geometry = kind->decode(head);
+    if (!report(job, 0))
+        return KITH_E_CANCELLED;
+    kith_status status = job->c->spilled ? KITH_OK : sort_in_memory(job);
+    if (job->c->spilled) {
+        threads = threads_on_disk(job, kind);
+    } else if (status == KITH_OK) {
+        job->must_spill = !fits_in_memory(job, kind, head->capacity, &threads);
+        if (threads < job->c->threads || job->must_spill) {
+            kithi_collection_trim(job->c);
+            job->digests = job->sorted != NULL ? job->sorted : job->c->digests;
+            job->must_spill = !fits_in_memory(job, kind, head->capacity, &threads);
+        }
+    }
+    if (job->must_spill)
+        return KITH_E_MEMORY;
     if (status == KITH_OK)
         status = kithi_filter_create(spec, head, &job->filter);
     if (status != KITH_OK)
         return status;
     atomic_store(&job->next_region, 0);
+    atomic_store(&job->done, 0);
     atomic_store(&job->status, KITH_OK);
     if (job->c->spilled)
         build_from_disk(job, threads);
     else
         kithi_parallel(threads, build_regions, job);
     status = (kith_status)job->status;
+    if (status == KITH_OK && !report(job, job->count))
+        status = KITH_E_CANCELLED;
     if (status != KITH_OK)
         kith_filter_free(job->filter);
     else
@@ -220,8 +301,7 @@ static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, c
 
 /* Builds the filter from job->count digests. Returns KITH_E_COPIES if two of them are equal, or if there are more of
  * them than the capacity. */
-static kith_status build_planned(build_job *job, const kith_filter_spec *given, unsigned threads,
-                                 kith_filter **filter) {
+static kith_status build_planned(build_job *job, const kith_filter_spec *given, kith_filter **filter) {
     kith_filter_spec spec = *given;
     if (spec.capacity == 0 && (spec.bytes == 0 || spec.rate == 0))
         spec.capacity = job->count;
@@ -233,21 +313,28 @@ static kith_status build_planned(build_job *job, const kith_filter_spec *given, 
         return KITH_E_COPIES;
     first.hash = spec.hash;
     head = first;
-    status = build_attempt(job, &spec, &head, threads);
+    status = build_attempt(job, &spec, &head);
     for (unsigned attempt = 1; status == KITH_E_FULL && attempt < ATTEMPTS_MAX; attempt++) {
         status = kithi_plan_again(&spec, &first, attempt, &head);
         if (status == KITH_OK)
-            status = build_attempt(job, &spec, &head, threads);
+            status = build_attempt(job, &spec, &head);
     }
     if (status == KITH_OK)
         *filter = job->filter;
     return status;
 }
 
-static kith_status drop_repeats(build_job *job, unsigned threads) {
-    kith_status status = sort_by_part(job, job->count, threads);
+static kith_status drop_repeats(build_job *job) {
+    kith_status status = sort_by_part(job);
     if (status != KITH_OK)
         return status;
+    size_t largest = 1;
+    for (unsigned p = 0; p < job->parts; p++) {
+        size_t n = job->starts[p + 1] - job->starts[p];
+        largest = n > largest ? n : largest;
+    }
+    /* 42 bytes per digest: 8 for a copy and 34 to find repeats (build/repeats.h) */
+    unsigned threads = threads_within_limit(job->c, held_bytes(job), 42 * (uint64_t)largest);
     if (!kithi_drop_repeats_in_parts(job->allocator, job->sorted, job->starts, job->parts, threads, job->kept,
                                      &job->count))
         return KITH_E_MEMORY;
@@ -255,47 +342,51 @@ static kith_status drop_repeats(build_job *job, unsigned threads) {
     return KITH_OK;
 }
 
-static kith_status build_in_memory(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter) {
+/* Sets *must_spill to whether the digests must be moved to disk first; see build_job. */
+static kith_status build_in_memory(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter,
+                                   bool *must_spill) {
     size_t n = c->count;
-    unsigned parts = 1;
+    unsigned parts = c->memory_bytes == UINT64_MAX ? 1 : PARTS_MIN;
     while (parts < KITHI_PARTS_MAX && n / parts > PART_DIGESTS)
         parts *= 2;
-    uint64_t sorted_bytes = (uint64_t)(n + 1) * sizeof *c->digests, starts_bytes = (parts + 1) * sizeof(size_t);
-    uint64_t kept_bytes = parts * sizeof(size_t);
+    uint64_t starts_bytes = (parts + 1) * sizeof(size_t), kept_bytes = parts * sizeof(size_t);
     build_job job = {
         .allocator = &c->allocator,
         .c = c,
         .digests = c->digests,
-        .sorted = kithi_allocate(&c->allocator, sorted_bytes),
         .starts = kithi_allocate(&c->allocator, starts_bytes),
         .kept = kithi_allocate(&c->allocator, kept_bytes),
         .parts = parts,
         .count = n,
     };
     kith_status status = KITH_E_MEMORY;
-    if (job.sorted != NULL && job.starts != NULL && job.kept != NULL)
-        status = kithi_report_progress(c, KITH_BUILD_FILLING, 0, n) ? build_planned(&job, spec, c->threads, filter)
-                                                                    : KITH_E_CANCELLED;
+    if (job.starts != NULL && job.kept != NULL)
+        status = build_planned(&job, spec, filter);
     if (status == KITH_E_COPIES) {
-        status = drop_repeats(&job, c->threads);
+        status = drop_repeats(&job);
         if (status == KITH_OK)
-            status = build_planned(&job, spec, c->threads, filter);
+            status = build_planned(&job, spec, filter);
     }
+    *must_spill = job.must_spill;
     kithi_release(&c->allocator, job.kept, kept_bytes);
     kithi_release(&c->allocator, job.starts, starts_bytes);
-    kithi_release(&c->allocator, job.sorted, sorted_bytes);
+    kithi_release(&c->allocator, job.sorted, job.sorted_bytes);
     return status;
 }
 
 kith_status kithi_build_static(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter) {
-    kith_status status;
-    if (c->spilled) {
-        status = kithi_collection_count(c);
-        build_job job = {.allocator = &c->allocator, .c = c, .count = (size_t)c->keys};
-        if (status == KITH_OK)
-            status = build_planned(&job, spec, c->threads, filter);
+    kith_status status = KITH_OK;
+    bool must_spill = false;
+    if (!c->spilled) {
+        status = build_in_memory(spec, c, filter, &must_spill);
+        if (must_spill)
+            status = kithi_collection_spill(c);
     } else {
-        status = build_in_memory(spec, c, filter);
+        status = kithi_collection_count(c);
+    }
+    if (c->spilled && status == KITH_OK) {
+        build_job job = {.allocator = &c->allocator, .c = c, .count = (size_t)c->keys};
+        status = build_planned(&job, spec, filter);
     }
     /* Repeats were dropped, so KITH_E_COPIES means that there are more keys than the capacity. */
     return status == KITH_E_COPIES ? KITH_E_FULL : status;

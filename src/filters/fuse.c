@@ -306,6 +306,7 @@ const kithi_kind kithi_kind_fuse = {
 #endif
         },
     .build = kithi_fuse_build,
+    .build_bytes = kithi_fuse_build_bytes,
     .regions = regions,
     .look = look,
     .cell = cell,

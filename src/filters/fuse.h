@@ -13,6 +13,9 @@ static inline uint64_t kithi_fuse_seed(unsigned try) {
 /* The function `build` of kithi_kind. */
 kith_status kithi_fuse_build(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n);
 
+/* The function `build_bytes` of kithi_kind. */
+uint64_t kithi_fuse_build_bytes(const kithi_geometry *g, size_t n);
+
 /* Returns whether kithi_fuse_build() can have used this seed. */
 bool kithi_fuse_seed_valid(uint64_t seed);
 

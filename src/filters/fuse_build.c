@@ -53,10 +53,15 @@ typedef struct workspace {
     uint64_t bytes;     /* its size */
 } workspace;
 
+uint64_t kithi_fuse_build_bytes(const kithi_geometry *g, size_t n) {
+    uint64_t cells = kithi_fuse_shard_cells(&g->fuse);
+    return 8 * cells + 8 * (uint64_t)n + 4 * (cells + 1) + cells + n;
+}
+
 static bool workspace_open(const kith_filter *f, size_t n, workspace *w) {
     uint64_t cells = kithi_fuse_shard_cells(&f->geometry.fuse);
     w->cells = cells;
-    w->bytes = 8 * cells + 8 * (uint64_t)n + 4 * (cells + 1) + cells + n;
+    w->bytes = kithi_fuse_build_bytes(&f->geometry, n);
     uint8_t *at = w->memory = kithi_allocate(&f->allocator, w->bytes);
     if (at == NULL)
         return false;

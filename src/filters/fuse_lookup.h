@@ -58,7 +58,7 @@ static inline kith_status kithi_fuse_shape(const kithi_head *head, kithi_shape *
         return KITH_E_CORRUPT;
     shape->cell_bits = (unsigned)g.cell_bits;
     shape->fingerprint_bits = (unsigned)g.cell_bits;
-    shape->lines = (unsigned)g.arity;
+    shape->lines = shape->lookup_cells = (unsigned)g.arity;
     shape->max_copies = 1;
     return KITH_OK;
 }

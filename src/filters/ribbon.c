@@ -360,6 +360,7 @@ const kithi_kind kithi_kind_ribbon = {
 #endif
         },
     .build = kithi_ribbon_build,
+    .build_bytes = kithi_ribbon_build_bytes,
     .regions = regions,
     .look = look,
     .cell = cell,

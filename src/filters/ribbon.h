@@ -13,4 +13,7 @@ static inline uint64_t kithi_ribbon_digest(uint64_t hash, uint64_t salt, unsigne
 /* The function `build` of kithi_kind. */
 kith_status kithi_ribbon_build(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n);
 
+/* The function `build_bytes` of kithi_kind. */
+uint64_t kithi_ribbon_build_bytes(const kithi_geometry *g, size_t n);
+
 #endif

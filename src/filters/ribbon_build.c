@@ -74,13 +74,27 @@ static uint64_t part_count(const kithi_ribbon_geometry *g, unsigned level) {
     return g->starts[level] / PART_STARTS + 1;
 }
 
+/* The number of parts of level 0 or 1, whichever has more. */
+static uint64_t most_parts(const kithi_ribbon_geometry *g) {
+    return part_count(g, 0) > part_count(g, 1) ? part_count(g, 0) : part_count(g, 1);
+}
+
+/* workspace.more of a shard with n keys. */
+static uint64_t more_keys(const kithi_ribbon_geometry *g, size_t n) {
+    uint64_t more = g->slots[1] + g->slots[2] + g->stash;
+    return n < more ? n : more;
+}
+
+uint64_t kithi_ribbon_build_bytes(const kithi_geometry *geometry, size_t n) {
+    const kithi_ribbon_geometry *g = &geometry->ribbon;
+    uint64_t slots = kithi_ribbon_all_slots(g);
+    return sizeof(workspace) + (slots + n + more_keys(g, n)) * 8 + (most_parts(g) + 1) * sizeof(size_t) + slots * 4;
+}
+
 static workspace *workspace_open(const kith_filter *f, size_t n) {
     const kithi_ribbon_geometry *g = &f->geometry.ribbon;
-    uint64_t slots = slots_before(g, KITHI_RIBBON_LEVELS);
-    uint64_t parts = part_count(g, 0) > part_count(g, 1) ? part_count(g, 0) : part_count(g, 1);
-    uint64_t more = slots - g->slots[0] + g->stash;
-    more = n < more ? n : more;
-    uint64_t bytes = sizeof(workspace) + (slots + n + more) * 8 + (parts + 1) * sizeof(size_t) + slots * 4;
+    uint64_t slots = kithi_ribbon_all_slots(g), parts = most_parts(g), more = more_keys(g, n);
+    uint64_t bytes = kithi_ribbon_build_bytes(&f->geometry, n);
     workspace *w = kithi_allocate(&f->allocator, bytes);
     if (w == NULL)
         return NULL;

@@ -119,6 +119,7 @@ static inline kith_status kithi_ribbon_shape(const kithi_head *head, kithi_shape
     shape->cell_bits = (unsigned)g.bits;
     shape->fingerprint_bits = (unsigned)g.bits;
     shape->lines = (unsigned)(1 + (16 * g.bits + 63) / 64);
+    shape->lookup_cells = KITHI_RIBBON_BLOCK; /* as many as a row has bits */
     shape->max_copies = 1;
     return KITH_OK;
 }

@@ -307,6 +307,7 @@ static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan
     made.hashes = shape->hashes;
     made.fingerprint_bits = shape->fingerprint_bits;
     made.lines = shape->lines;
+    made.lookup_cells = shape->lookup_cells;
     made.max_copies = shape->max_copies;
     made.failure = expected.failure;
     made.search_slots = kind->search_slots != NULL ? kind->search_slots(head) : 0;

@@ -93,6 +93,7 @@ void look_reports_the_cells_that_has_reads(void) {
         for (uint64_t c = 0; c < stats.cells; c++)
             used += kith_filter_cell(f, c) != 0;
         CHECK_EQ_U64(used, stats.cells_used);
+        unsigned most = 0;                   /* cells that one lookup read */
         for (size_t i = 0; i < 2 * n; i++) { /* added keys, and the same number of absent ones */
             uint64_t digest = digest_at(5, i);
             seen_cells seen = {.f = f, .cells = stats.cells, .fingerprints = plan.fingerprint_bits != 0};
@@ -103,9 +104,12 @@ void look_reports_the_cells_that_has_reads(void) {
             if (stats.layers > 1 || nothing_to_show)
                 continue;
             CHECK(seen.fingerprints ? (seen.matching > 0) == yes : seen.empty == !yes);
-            CHECK(seen.fingerprints || seen.count <= plan.hashes);
+            CHECK(seen.count <= plan.lookup_cells);
             CHECK(seen.fingerprints || !yes || seen.count == plan.hashes);
+            most = seen.count > most ? seen.count : most;
         }
+        /* look() shows only those cells of a ribbon whose values count: at least half of them for some key. */
+        CHECK(most == 0 || most > plan.lookup_cells / 2);
         kith_filter_free(f);
     }
 }

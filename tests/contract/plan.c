@@ -32,6 +32,7 @@ void plan_bytes_are_the_bytes_allocated(void) {
         CHECK(plan.capacity == SIZES[i] && kith_filter_capacity(f) == plan.capacity && plan.rate == RATES[r]);
         CHECK((plan.hashes == 0) != (plan.fingerprint_bits == 0));
         CHECK(plan.cells > 0 && plan.cell_bits > 0 && plan.lines > 0 && plan.max_copies >= 1);
+        CHECK(plan.lookup_cells > 0 && (plan.hashes == 0 || plan.lookup_cells == plan.hashes));
         CHECK(plan.cells * plan.cell_bits <= 8 * plan.file_bytes);
         if (r == 1 && i % 3 == 0) {
             CHECK_OK(kith_filter_save(f, file_named("planned")));

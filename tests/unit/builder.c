@@ -384,6 +384,45 @@ TEST(invalid_arguments_are_refused_before_anything_is_read) {
     CHECK(b == NULL);
 }
 
+/* The kinds that builder.h names. */
+TEST(a_builder_streams_for_the_kinds_that_the_header_names) {
+    static const struct {
+        const char *kind, *options;
+        bool streams;
+    } CASES[] = {
+        {"bloom", NULL, true},
+        {"blocked", NULL, true},
+        {"layers", "inner=bloom", true},
+        {"layers", "inner=blocked", true},
+        {"counting", NULL, false},
+        {"blocked_counting", NULL, false},
+        {"cuckoo", NULL, false},
+        {"overlap", NULL, false},
+        {"layers", "inner=counting", false},
+        {"layers", "inner=blocked_counting", false},
+        {"layers", "inner=cuckoo", false},
+        {"layers", "inner=overlap", false},
+        {"fuse", NULL, false},
+        {"ribbon", NULL, false},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        for (uint64_t capacity = 0; capacity <= 1000; capacity += 1000) {
+            kith_filter_spec spec = spec_of(CASES[i].kind, capacity);
+            const uint64_t *left;
+            size_t left_count;
+            kith_builder *b = NULL;
+            spec.options = CASES[i].options;
+            CHECK_OK(kith_builder_open(&spec, KITH_BUILD_SET, NULL, &b));
+            bool streams = kith_builder_partial(b, &left, &left_count) != NULL;
+            if (streams != (CASES[i].streams && capacity != 0))
+                CHECK_FAIL("%s %s with capacity %u: it %s", CASES[i].kind,
+                           CASES[i].options != NULL ? CASES[i].options : "", (unsigned)capacity,
+                           streams ? "streams" : "collects");
+            kith_builder_free(b);
+        }
+    }
+}
+
 TEST(a_folder_that_cannot_be_used_is_named_by_the_status) {
     struct folder folder = fresh_folder();
     char path[sizeof folder.path + 16];

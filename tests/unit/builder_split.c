@@ -326,6 +326,129 @@ TEST(a_temporary_file_with_a_name_loses_it_at_once) {
     kith_filter_free(wanted);
 }
 
+/* ---- the memory limit of static kinds ---- */
+
+/* What builder.h promises: the limit, or the working memory of one shard on one thread, and a little for each digest in
+ * the temporary file. */
+static uint64_t promised(uint64_t limit, uint64_t shard_keys, uint64_t n) {
+    uint64_t floor = 34 * shard_keys;
+    return (limit > floor ? limit : floor) + n / 4 + (64 << 10);
+}
+
+static void check_static_memory(const kith_filter_spec *given, uint64_t shard_keys, uint64_t limit, unsigned threads,
+                                kith_filter *wanted) {
+    struct memory memory = {0};
+    kith_allocator allocator = {locked_allocate, locked_release, &memory};
+    kith_filter_spec spec = *given;
+    spec.allocator = &allocator;
+    kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+    limits.memory_bytes = limit;
+    limits.folder = "/tmp";
+    limits.threads = threads;
+    kith_filter *f = NULL;
+    CHECK_OK(build(&spec, KITH_BUILD_SET, &limits, COUNT, NULL, &f));
+    check_equal(wanted, f);
+    uint64_t most = kith_filter_memory(f) + promised(limit, shard_keys, COUNT);
+    if (memory.peak_bytes > most)
+        CHECK_FAIL("%s, capacity %llu, limit %llu, %u threads: %llu bytes, at most %llu are promised", spec.kind,
+                   (unsigned long long)spec.capacity, (unsigned long long)limit, threads,
+                   (unsigned long long)memory.peak_bytes, (unsigned long long)most);
+    kith_filter_free(f);
+    CHECK_EQ_U64(memory.live_blocks, 0);
+}
+
+/* With a capacity of 6 million there are 8 shards of 750,000 keys, and each needs most of its working memory even if it
+ * has few keys. */
+TEST(a_static_build_keeps_the_memory_limit_on_any_number_of_threads) {
+    static const struct {
+        uint64_t capacity, shard_keys;
+        size_t repeats;
+        uint64_t limit;
+    } ROWS[] = {
+        {0, COUNT, 0, 1 << 20},                        /* all digests are on disk */
+        {0, COUNT, 0, 36 * COUNT},                     /* they fit in memory, but only if the array is trimmed */
+        {0, COUNT - COUNT / 4, COUNT / 4, 33 * COUNT}, /* they do not fit, because there is a second array */
+        {6000000, 755000, COUNT / 4, 1 << 20},         /* not even one shard fits */
+        {6000000, 755000, 0, 30000000},                /* two or three shards fit */
+        {6000000, 755000, 0, 80000000},                /* six or seven fit */
+    };
+    static const char *const KINDS[] = {"fuse", "ribbon"};
+    for (size_t k = 0; k < 2; k++) {
+        for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+            make_digests(ROWS[i].repeats);
+            kith_filter_spec spec = spec_of(KINDS[k], ROWS[i].capacity);
+            kith_filter *wanted = NULL;
+            CHECK_OK(build(&spec, KITH_BUILD_SET, NULL, COUNT, NULL, &wanted));
+            for (unsigned threads = 1; threads <= 8; threads = threads == 1 ? 2 : 4 * threads)
+                if (!UNDER_SANITIZER || threads == 2)
+                    check_static_memory(&spec, ROWS[i].shard_keys, ROWS[i].limit, threads, wanted);
+            kith_filter_free(wanted);
+        }
+    }
+}
+
+/* There are repeats, so the build needs a second array of digests. The limit is not enough for both. */
+TEST(a_static_build_that_cannot_move_its_digests_to_disk_keeps_them) {
+    make_digests(COUNT / 4);
+    kith_filter_spec fuse = spec_of("fuse", 0), cuckoo = spec_of("cuckoo", 0);
+    kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+    limits.memory_bytes = 33 * COUNT;
+    limits.folder = "/nowhere";
+    kith_filter *wanted = NULL;
+    CHECK_OK(build(&cuckoo, KITH_BUILD_SET, NULL, COUNT, NULL, &wanted));
+    for (int counted = 0; counted < 2; counted++) {
+        kith_builder *b = NULL;
+        kith_filter *f = NULL;
+        uint64_t keys = 0;
+        CHECK_OK(kith_builder_open(&fuse, KITH_BUILD_SET, &limits, &b));
+        CHECK_OK(kith_builder_add_many(b, digests, COUNT, NULL));
+        if (counted)
+            CHECK_OK(kith_builder_count(b, &keys));
+        for (int again = 0; again < 2; again++)
+            CHECK_STATUS(kith_builder_finish(b, &f), KITH_E_NO_FILE);
+        CHECK_OK(kith_builder_count(b, &keys));
+        CHECK_EQ_U64(keys, COUNT - COUNT / 4);
+        CHECK_OK(kith_builder_respec(b, &cuckoo));
+        CHECK_OK(kith_builder_finish(b, &f));
+        check_equal(wanted, f);
+        kith_filter_free(f);
+        kith_builder_free(b);
+    }
+    kith_filter_free(wanted);
+}
+
+static bool count_rounds(void *context, kith_build_step step, uint64_t done, uint64_t total) {
+    *(unsigned *)context += step == KITH_BUILD_FILLING && done < total;
+    return true;
+}
+
+/* 8 shards on disk. The limit is enough to build two of them at a time, so there are 4 rounds, not 8 and not 1. */
+TEST(a_static_build_uses_as_many_threads_as_the_memory_limit_allows) {
+    enum { CHUNKS = 16, CHUNK = 100000 };
+    unsigned rounds = 0;
+    kith_filter_spec spec = spec_of("fuse", 6000000);
+    kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+    limits.memory_bytes = 30000000;
+    limits.folder = "/tmp";
+    limits.threads = 8;
+    limits.progress = count_rounds;
+    limits.context = &rounds;
+    kith_builder *b = NULL;
+    kith_filter *f = NULL;
+    CHECK_OK(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &b));
+    for (uint64_t at = 0; at < CHUNKS * CHUNK; at += CHUNK) {
+        for (size_t i = 0; i < CHUNK; i++)
+            digests[i] = kithi_mix(at + i + 1);
+        CHECK_OK(kith_builder_add_many(b, digests, CHUNK, NULL));
+    }
+    CHECK_OK(kith_builder_finish(b, &f));
+    CHECK_EQ_U64(kith_filter_count(f), CHUNKS * CHUNK);
+    CHECK_EQ_U64(kith_filter_has_many(f, digests, CHUNK, NULL), CHUNK);
+    CHECK_EQ_U64(rounds, 4);
+    kith_builder_free(b);
+    kith_filter_free(f);
+}
+
 /* ---- cancelled, and tried again ---- */
 
 struct patience {

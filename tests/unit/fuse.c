@@ -19,6 +19,7 @@ TEST(a_million_keys_need_14_percent_more_than_the_information_or_9_with_4_cells)
         CHECK(three.fingerprint_bits == BITS[i] && three.bits_per_key <= 1.14 * BITS[i]);
         CHECK(four.fingerprint_bits == BITS[i] && four.bits_per_key <= 1.09 * BITS[i]);
         CHECK(three.failure == 0 && four.failure == 0 && three.lines == 3 && four.lines == 4);
+        CHECK(three.lookup_cells == 3 && four.lookup_cells == 4);
     }
 }
 

@@ -100,8 +100,8 @@ static const char *broken(const kith_plan *p) {
         return "expected_rate";
     if (!(p->failure >= 0 && p->failure <= 1))
         return "failure";
-    if (p->cells == 0 || p->cell_bits == 0 || p->lines == 0 || p->max_copies == 0)
-        return "cells, cell_bits, lines or max_copies";
+    if (p->cells == 0 || p->cell_bits == 0 || p->lines == 0 || p->lookup_cells == 0 || p->max_copies == 0)
+        return "cells, cell_bits, lines, lookup_cells or max_copies";
     if (p->file_bytes < 192 || p->file_bytes > UINT64_C(1) << 63)
         return "file_bytes";
     if (!((double)p->cells * p->cell_bits <= (double)p->file_bytes * 8))

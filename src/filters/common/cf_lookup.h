@@ -138,7 +138,7 @@ static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const ki
     shape->hashes = 0;
     shape->fingerprint_bits = (unsigned)slot_bits - layout->window_bits;
     shape->lines = 2;
-    shape->max_copies = 2 * layout->place_slots(g);
+    shape->max_copies = shape->lookup_cells = 2 * layout->place_slots(g);
     /* Other keys with the same places and fingerprint count as copies of a key, and one layer can store max_copies +
      * stash of them. The limit is higher than that by max_copies, so that the key itself can then still be added
      * max_copies times. */

@@ -47,6 +47,7 @@ static inline kith_status kithi_lanes_shape(const kithi_head *head, unsigned cel
     shape->cell_bits = cell_bits;
     shape->hashes = (unsigned)lanes;
     shape->lines = 1;
+    shape->lookup_cells = (unsigned)lanes;
     return KITH_OK;
 }
 

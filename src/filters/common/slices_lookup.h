@@ -38,7 +38,7 @@ static inline kith_status kithi_slices_shape(const kithi_head *head, unsigned ce
     shape->body_bytes = lines * 64;
     shape->cells = cells;
     shape->cell_bits = cell_bits;
-    shape->hashes = (unsigned)k;
+    shape->hashes = shape->lookup_cells = (unsigned)k;
     shape->lines = (unsigned)(lines < k ? lines : k);
     return KITH_OK;
 }
