@@ -122,7 +122,10 @@ static bool grows_by_itself(const char *kind) {
     return info != NULL && (info->capabilities & KITH_CAN_GROW) != 0;
 }
 
-/* Fills in kind and options of a creation. Returns the codes of kith_filter_plan(). */
+/* Fills in kind and options of a creation. Returns the codes of kith_filter_plan().
+ *
+ * If a filter must grow (KITH_CAN_GROW), the planner makes layers of its kind by itself, but only if there are no
+ * options. Here there may be two: OPTIONS of the inner kind, and the expansion. So `layers` is written out. */
 static kith_status choose(const wanted *w, value_creation *c) {
     const char *kind = w->kind;
     kith_plan p = KITH_PLAN_INIT;
