@@ -15,8 +15,8 @@ function read_kinds(register,   line) {
     close(register)
 }
 
-# Returns the kind that a file of filters/ or tables/ belongs to: cuckoo.c and cuckoo_find.c belong to the same kind. One
-# name may begin with another: blocked_counting_lookup.h belongs to blocked_counting, not to blocked.
+# Returns the kind that a file of filters/ or tables/ belongs to: cuckoo.c and cuckoo_find.c belong to the same kind.
+# One name may begin with another: blocked_counting_lookup.h belongs to blocked_counting, not to blocked.
 function kind(path) {
     sub(/.*\//, "", path)
     sub(/\..*/, "", path)
