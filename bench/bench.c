@@ -9,16 +9,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "splitmix.h"
+
 /* Over a million digests a measured rate of 0.1% has a relative standard deviation of 3%. */
 #define MIN_RATE_LOOKUPS 1000000
 
 #define MAX_THREADS 64
-
-uint64_t mix(uint64_t word) {
-    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9u;
-    word = (word ^ (word >> 27)) * 0x94d049bb133111ebu;
-    return word ^ (word >> 31);
-}
 
 static bool cpu_clock;
 
@@ -90,13 +86,13 @@ keys keys_make(size_t n, size_t max_lookups, size_t min_operations) {
     k.half = allocate(8 * k.lookups);
     k.found = allocate(8 * (k.lookups / 64 + 1));
     memset(k.found, 0, 8 * (k.lookups / 64 + 1)); /* maps the pages before any timing */
-    const uint64_t step = 0x9e3779b97f4a7c15u;    /* odd, so i * step is a bijection */
+    const uint64_t step = SPLITMIX_STEP;          /* odd, so i * step is a bijection */
     for (size_t i = 0; i < n; i++)
-        k.present[i] = mix((uint64_t)i * step);
+        k.present[i] = splitmix_mix((uint64_t)i * step);
     for (size_t i = 0; i < k.rate_lookups; i++)
-        k.absent[i] = mix(((uint64_t)i | (uint64_t)1 << 62) * step);
+        k.absent[i] = splitmix_mix(((uint64_t)i | (uint64_t)1 << 62) * step);
     for (size_t i = 0; i < k.lookups; i++) {
-        bool present = mix(k.present[i]) & 1;
+        bool present = splitmix_mix(k.present[i]) & 1;
         k.half[i] = present ? k.present[i] : k.absent[i];
         k.half_present += present;
     }

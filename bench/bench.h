@@ -27,9 +27,6 @@ void keys_free(keys *k);
 /* Returns how many bytes keys_make allocates. */
 uint64_t keys_bytes(size_t n, size_t max_lookups);
 
-/* The finaliser of splitmix64, a bijection on 64-bit words. */
-uint64_t mix(uint64_t word);
-
 /* Returns the time in nanoseconds, for work on `threads` threads. This is wall time. After clock_is_cpu(true) it is the
  * CPU time of this process if threads is 1, which does not include the time that other programs used the processor. */
 double now(unsigned threads);

@@ -20,6 +20,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "splitmix.h"
+
 #define HUGE_PAGE ((size_t)2 << 20)
 #define LINE_BYTES 64
 #define LINE_WORDS 8
@@ -126,7 +128,7 @@ double limit_walk(const walk *w, block *b, const uint64_t *digests, size_t n) {
     if (w->lines > MAX_LINES)
         fail("more than %d lines per digest", MAX_LINES);
     for (unsigned j = 0; j < w->lines; j++)
-        r.odd[j] = mix(j + 1) | 1;
+        r.odd[j] = splitmix_mix(j + 1) | 1;
     double start = now(w->threads);
     run_parts(w->threads, n, walk_part, &r);
     return (now(w->threads) - start) / (double)n;

@@ -19,6 +19,7 @@
 #include <kith/kith.h>
 
 #include "bench.h"
+#include "splitmix.h"
 
 enum { ROUNDS_MAX = 1001, LOOKUP_ROUNDS = 5, WIDTH_MIN = 4, WIDTH_MAX = 32, WIDTH_USUAL = 12 };
 #define OPERATIONS_MIN 20000 /* in a round: fewer keys are added several times */
@@ -63,7 +64,7 @@ static void print_series(const char *name, const series *s) {
 static uint64_t *make_digests(size_t n, uint64_t first) {
     uint64_t *digests = allocate(n * sizeof *digests);
     for (size_t i = 0; i < n; i++)
-        digests[i] = mix(first + i);
+        digests[i] = splitmix_mix(first + i);
     return digests;
 }
 
@@ -150,7 +151,7 @@ static void make_width(width *w, unsigned bits, uint64_t bytes, size_t n) {
     w->lookups = w->n < LOOKUPS_MAX ? w->n : LOOKUPS_MAX;
     w->half = allocate(w->lookups * sizeof *w->half);
     for (size_t i = 0; i < w->lookups; i++) /* present ones from all over the filter, others beyond 2^40 */
-        w->half[i] = mix(i % 2 == 0 ? i * (w->n / w->lookups) : (UINT64_C(1) << 40) + i);
+        w->half[i] = splitmix_mix(i % 2 == 0 ? i * (w->n / w->lookups) : (UINT64_C(1) << 40) + i);
 }
 
 static uint64_t bytes_of(const width *w) {

@@ -92,13 +92,13 @@ class Bench:
         print(text, flush=True)
 
 
-def fields(b, family, key):
-    values = b.call(f"{family}.INFO", key)
+def fields(b, prefix, key):
+    values = b.call(f"{prefix}.INFO", key)
     return dict(zip(map(str, values[0::2]), values[1::2]))
 
 
-def held(b, family, key):
-    return fields(b, family, key)["Number of items inserted"]
+def held(b, prefix, key):
+    return fields(b, prefix, key)["Number of items inserted"]
 
 
 def measure_speed(b, keys):
@@ -175,7 +175,7 @@ def measure_memory(b, keys):
     b.call("DEL", "k")
 
 
-def measure_growth(b, family, add, reserve):
+def measure_growth(b, prefix, add, reserve):
     """Adds keys one by one until a filter for 1e6 keys holds grow_to. The server logs each command that takes long."""
     target = b.options.grow_to
     b.call("FLUSHALL")
@@ -187,17 +187,17 @@ def measure_growth(b, family, add, reserve):
     while added < target:
         requests = max(10000, min(1e7, (target - added) * 1.03))
         client = max(client, b.run(add, 16, requests, 2**31 - 1)[1])
-        added = held(b, family, "g")
-    slow = [entry[2] for entry in b.call("SLOWLOG", "GET", "-1") if entry[3][0].decode().upper().startswith(family)]
+        added = held(b, prefix, "g")
+    slow = [entry[2] for entry in b.call("SLOWLOG", "GET", "-1") if entry[3][0].decode().upper().startswith(prefix)]
     b.call("CONFIG", "SET", "slowlog-log-slower-than", "10000")
     used = b.call("MEMORY", "USAGE", "g")
     pause = max(slow, default=0) / 1000
-    layers, seconds = fields(b, family, "g")["Number of filters"], time.monotonic() - start
-    print(f"{family}: grew from 1e6 to {added} keys in {seconds:.0f} s, {layers} layers")
+    layers, seconds = fields(b, prefix, "g")["Number of filters"], time.monotonic() - start
+    print(f"{prefix}: grew from 1e6 to {added} keys in {seconds:.0f} s, {layers} layers")
     longest = f"{pause:.1f} ms" if slow else "under 0.2 ms"
     print(f"  longest single add on the server: {longest}; longest wait of a client (50 clients, pipeline 16): {client:.1f} ms")
     print(f"  {used * 8 / added:.2f} bits per key that the filter holds", flush=True)
-    b.figures[f"growth {family}"] = {"keys": added, "longest_add_ms": pause, "client_ms": client,
+    b.figures[f"growth {prefix}"] = {"keys": added, "longest_add_ms": pause, "client_ms": client,
                                      "bits_per_key": used * 8 / added,
                                      "adds_over_200_us": len(slow)}
 

@@ -26,6 +26,8 @@
 
 #include <kith/kith.h>
 
+#include "splitmix.h"
+
 enum { SYNC_EVERY = 1000, ROUNDS = 7, PATH_ROOM = 4096 };
 
 static char store_path[PATH_ROOM], journal_path[PATH_ROOM + 16], lock_path[PATH_ROOM + 16], bare_path[PATH_ROOM],
@@ -55,13 +57,6 @@ static double now(void) {
     if (clock_gettime(CLOCK_MONOTONIC, &t) != 0)
         die("clock_gettime", "failed");
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static uint64_t next(uint64_t *state) {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
 }
 
 static int by_size(const void *a, const void *b) {
@@ -108,7 +103,7 @@ static double add_durably(const kith_filter_spec *spec, uint64_t adds, size_t pe
     double start = now();
     for (uint64_t i = 0; i < adds; i += per_call) {
         for (size_t j = 0; j < per_call; j++)
-            digests[j] = next(&state);
+            digests[j] = splitmix_next(&state);
         must(per_call == 1 ? kith_store_add_digest(store, digests[0], NULL)
                            : kith_store_add_many(store, digests, per_call, NULL, NULL),
              "add");
@@ -198,7 +193,7 @@ static void time_single_adds(const char *tool, uint64_t bytes) {
         kith_store *store = create_store(&spec, &options);
         uint64_t state = 1;
         for (uint64_t j = 0; j < RECORDS[i]; j++)
-            must(kith_store_add_digest(store, next(&state), NULL), "add");
+            must(kith_store_add_digest(store, splitmix_next(&state), NULL), "add");
         must(kith_store_close(store), "close");
         warm(store_path);
         double times[ROUNDS];

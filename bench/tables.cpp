@@ -22,17 +22,12 @@
 #include <kith/table.h>
 #include <libcuckoo/cuckoohash_map.hh>
 
+#include "splitmix.h"
+
 namespace {
 
 using std::size_t;
 using std::uint64_t;
-
-uint64_t next_word(uint64_t &state) {
-    uint64_t z = (state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
 
 double now() {
     using clock = std::chrono::steady_clock;
@@ -148,7 +143,7 @@ bool can_be_measured(const char *kind) {
         return false;
     uint64_t state = 1, stored = 0;
     for (uint64_t i = 0; i < TRIAL_KEYS; i++) {
-        uint64_t key = next_word(state);
+        uint64_t key = splitmix_next(&state);
         stored += kith_table_put(table, &key, 8, i + 1, nullptr) == KITH_OK;
     }
     kith_table_stats stats = KITH_TABLE_STATS_INIT;
@@ -279,12 +274,12 @@ int main(int argc, char **argv) {
     Keys keys;
     uint64_t state = 1;
     for (size_t i = 0; i < n; i++)
-        keys.present.push_back(next_word(state));
+        keys.present.push_back(splitmix_next(&state));
     for (size_t i = 0; i < n; i++)
-        keys.absent.push_back(next_word(state));
+        keys.absent.push_back(splitmix_next(&state));
     keys.shuffled = keys.present;
     for (size_t i = n; i > 1; i--)
-        std::swap(keys.shuffled[i - 1], keys.shuffled[next_word(state) % i]);
+        std::swap(keys.shuffled[i - 1], keys.shuffled[splitmix_next(&state) % i]);
 
     std::vector<Row> rows;
     rows.push_back({"absl flat_hash_map", peer_round<AbslTable>, {}, 0});

@@ -18,6 +18,8 @@
 
 #include <kith/kith.h>
 
+#include "splitmix.h"
+
 enum { REFUSED_MAX = 300, RUNS_MAX = 100 };
 #define REGION_SLOTS (UINT64_C(1) << 18) /* a region of a filter has at most this many: docs/format.md */
 
@@ -50,13 +52,6 @@ static double now_us(void) {
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
-static uint64_t next(uint64_t *state) {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 static void raise_to(double *most, double x) {
     *most = x > *most ? x : *most;
 }
@@ -69,7 +64,7 @@ static void lower_to(double *least, double x, bool first) {
 static slowest add(kith_filter *f, uint64_t n, uint64_t share, uint64_t seed) {
     slowest s = {0, 0, 0, 0};
     for (unsigned refused = 0; s.taken < n && refused < REFUSED_MAX;) {
-        uint64_t digest = next(&seed) / share, capacity = kith_filter_capacity(f);
+        uint64_t digest = splitmix_next(&seed) / share, capacity = kith_filter_capacity(f);
         double from = now_us();
         kith_status status = kith_filter_add_digest(f, digest, NULL);
         double took = now_us() - from;

@@ -5,6 +5,21 @@
 
 #include "kind.h"
 
+/* The parts of `adders` in a handle: the lock bit, and one open adder. */
+enum { KITHI_ADDERS_LOCK = 1, KITHI_ADDERS_ONE = 2 };
+
+/* True while adders are open. */
+static inline bool kithi_filter_busy(const kith_filter *f) {
+    return atomic_load(&f->adders) >= KITHI_ADDERS_ONE;
+}
+
+/* The size of the filter as one block: of its file, and of what kith_filter_bytes() returns. */
+static inline uint64_t kithi_filter_file_bytes(const kith_filter *f) {
+    uint64_t file_bytes = 0;
+    (void)kithi_block_bytes(f->head.body_bytes, &file_bytes); /* was checked when the filter got this size */
+    return file_bytes + f->head.notes_bytes;
+}
+
 /* The memory of the block belongs to the caller. If a call fails there is nothing to unbind.
  *
  * init        binds f to a zeroed block, as an empty filter with header `head`

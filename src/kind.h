@@ -278,20 +278,6 @@ struct kith_filter {
     _Atomic uint64_t shared_fill;
 };
 
-enum { KITHI_ADDERS_LOCK = 1, KITHI_ADDERS_ONE = 2 };
-
-/* True while adders are open. */
-static inline bool kithi_filter_busy(const kith_filter *f) {
-    return atomic_load(&f->adders) >= KITHI_ADDERS_ONE;
-}
-
-/* The size of the filter as one block: of its file, and of what kith_filter_bytes() returns. */
-static inline uint64_t kithi_filter_file_bytes(const kith_filter *f) {
-    uint64_t file_bytes = 0;
-    (void)kithi_block_bytes(f->head.body_bytes, &file_bytes); /* was checked when the filter got this size */
-    return file_bytes + f->head.notes_bytes;
-}
-
 /* False if `more` bytes in addition to `held` bytes would exceed the limit of the filter. */
 static inline bool kithi_filter_may_take(const kith_filter *f, uint64_t held, uint64_t more) {
     return f->max_bytes == 0 || (held <= f->max_bytes && more <= f->max_bytes - held);

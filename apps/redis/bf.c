@@ -146,7 +146,7 @@ int command_bf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
         return server.ReplyWithError(ctx, error);
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
     if (server.KeyType(key) != KEY_TYPE_EMPTY) {
-        (void)server.ReplyWithError(ctx, keys_any_value(key, FAMILY_BF, &error) == NULL ? error : "ERR item exists");
+        (void)server.ReplyWithError(ctx, keys_any_value(key, COMMANDS_BF, &error) == NULL ? error : "ERR item exists");
     } else {
         value *v = create(ctx, key, argv[1], &w);
         if (v != NULL) {
@@ -163,7 +163,7 @@ int command_bf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
 /* Returns the value of the key, which is created if it does not exist, or NULL after an error reply. */
 static value *value_or_new(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
     const char *error;
-    value *v = keys_value(key, FAMILY_BF, &error);
+    value *v = keys_value(key, COMMANDS_BF, &error);
     if (v != NULL)
         return v;
     if (server.KeyType(key) == KEY_TYPE_EMPTY)
@@ -187,7 +187,7 @@ int command_bf_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         if (status == KITH_OK)
             (void)server.ReplyWithBool(ctx, was_new);
         else
-            (void)items_reply_failure(ctx, v, status, FAMILY_BF);
+            (void)items_reply_failure(ctx, v, status, COMMANDS_BF);
     }
     server.CloseKey(key);
     return SERVER_OK;
@@ -199,7 +199,7 @@ static int add_all(RedisModuleCtx *ctx, RedisModuleString *name, const wanted *w
     RedisModuleKey *key = server.OpenKey(ctx, name, KEY_READ | KEY_WRITE);
     value *v = value_or_new(ctx, key, name, w);
     if (v != NULL)
-        (void)items_add_all(ctx, v, &batch, FAMILY_BF);
+        (void)items_add_all(ctx, v, &batch, COMMANDS_BF);
     server.CloseKey(key);
     return SERVER_OK;
 }
@@ -214,7 +214,7 @@ static const char *read_insert(RedisModuleString **argv, int argc, bool as_redis
                                int *items) {
     bool expansion_given = false, nonscaling = false;
     int i = 2;
-    for (word next; i < argc && (next = word_of(argv[i], FAMILY_BF, as_redisbloom)) != WORD_ITEMS; i++) {
+    for (word next; i < argc && (next = word_of(argv[i], COMMANDS_BF, as_redisbloom)) != WORD_ITEMS; i++) {
         if (next == WORD_NOCREATE) {
             *may_create = false;
         } else if (next == WORD_NONSCALING) {
@@ -269,11 +269,11 @@ int command_bf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 
 int command_bf_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    return items_exists(ctx, argv, FAMILY_BF);
+    return items_exists(ctx, argv, COMMANDS_BF);
 }
 
 int command_bf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return items_mexists(ctx, argv, argc, FAMILY_BF);
+    return items_mexists(ctx, argv, argc, COMMANDS_BF);
 }
 
 int command_bf_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
@@ -282,7 +282,7 @@ int command_bf_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (key == NULL)
         return server.ReplyWithLongLong(ctx, 0);
     const char *error;
-    const value *v = keys_value(key, FAMILY_BF, &error);
+    const value *v = keys_value(key, COMMANDS_BF, &error);
     if (v == NULL)
         (void)server.ReplyWithError(ctx, error);
     else
@@ -334,7 +334,7 @@ int command_bf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (key == NULL)
         return server.ReplyWithError(ctx, ERROR_NOT_FOUND);
     const char *error;
-    const value *v = keys_value(key, FAMILY_BF, &error);
+    const value *v = keys_value(key, COMMANDS_BF, &error);
     if (v == NULL) {
         (void)server.ReplyWithError(ctx, error);
     } else if (argc == 3) {

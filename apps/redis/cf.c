@@ -161,7 +161,7 @@ int command_cf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
         return SERVER_OK;
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
     if (server.KeyType(key) != KEY_TYPE_EMPTY) {
-        (void)server.ReplyWithError(ctx, keys_any_value(key, FAMILY_CF, &error) == NULL ? error : "ERR item exists");
+        (void)server.ReplyWithError(ctx, keys_any_value(key, COMMANDS_CF, &error) == NULL ? error : "ERR item exists");
     } else {
         value *v = create(ctx, key, argv[1], &w);
         if (v != NULL) {
@@ -179,7 +179,7 @@ int command_cf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
  * that is NULL. */
 static value *value_or_new(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
     const char *error;
-    value *v = keys_value(key, FAMILY_CF, &error);
+    value *v = keys_value(key, COMMANDS_CF, &error);
     if (v != NULL)
         return v;
     bool absent = server.KeyType(key) == KEY_TYPE_EMPTY;
@@ -206,7 +206,7 @@ static int add(RedisModuleCtx *ctx, RedisModuleString **argv, bool only_new) {
         if (status == KITH_OK)
             (void)server.ReplyWithBool(ctx, !has);
         else
-            (void)items_reply_failure(ctx, v, status, FAMILY_CF);
+            (void)items_reply_failure(ctx, v, status, COMMANDS_CF);
     }
     server.CloseKey(key);
     return SERVER_OK;
@@ -227,7 +227,7 @@ static const char *read_insert(RedisModuleCtx *ctx, RedisModuleString **argv, in
                                int *items) {
     bool as_redisbloom = keys_must_obey(ctx);
     int i = 2;
-    for (word next; i < argc && (next = word_of(argv[i], FAMILY_CF, as_redisbloom)) != WORD_ITEMS; i++) {
+    for (word next; i < argc && (next = word_of(argv[i], COMMANDS_CF, as_redisbloom)) != WORD_ITEMS; i++) {
         if (next == WORD_NOCREATE) {
             *may_create = false;
         } else if (next == WORD_CAPACITY) {
@@ -267,7 +267,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool 
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
     value *v = value_or_new(ctx, key, argv[1], may_create ? &w : NULL);
     if (v != NULL)
-        (void)items_add_all(ctx, v, &batch, FAMILY_CF);
+        (void)items_add_all(ctx, v, &batch, COMMANDS_CF);
     server.CloseKey(key);
     return SERVER_OK;
 }
@@ -284,30 +284,30 @@ int command_cf_insertnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 int command_cf_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    return items_exists(ctx, argv, FAMILY_CF);
+    return items_exists(ctx, argv, COMMANDS_CF);
 }
 
 int command_cf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return items_mexists(ctx, argv, argc, FAMILY_CF);
+    return items_mexists(ctx, argv, argc, COMMANDS_CF);
 }
 
 int command_cf_count(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    return items_count(ctx, argv, FAMILY_CF);
+    return items_count(ctx, argv, COMMANDS_CF);
 }
 
 /* ---- CF.DEL and CF.COMPACT ---- */
 
 int command_cf_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    return items_delete(ctx, argv, FAMILY_CF, "Not found", "cf.del");
+    return items_delete(ctx, argv, COMMANDS_CF, "Not found", "cf.del");
 }
 
 int command_cf_compact(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
     const char *error;
-    value *v = keys_value(key, FAMILY_CF, &error);
+    value *v = keys_value(key, COMMANDS_CF, &error);
     if (v != NULL) {
         if (v->state == VALUE_REDISBLOOM) { /* kith's layers have nothing to compact */
             compat_compact(v);
@@ -336,7 +336,7 @@ int command_cf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (key == NULL)
         return server.ReplyWithError(ctx, ERROR_NOT_FOUND);
     const char *error;
-    const value *v = keys_value(key, FAMILY_CF, &error);
+    const value *v = keys_value(key, COMMANDS_CF, &error);
     if (v == NULL) {
         (void)server.ReplyWithError(ctx, error);
     } else {

@@ -44,7 +44,7 @@ static const char *open_sources(RedisModuleCtx *ctx, RedisModuleString **names, 
             return ERROR_NOT_FOUND;
         s->keys[s->key_count++] = key;
         const char *error;
-        const value *v = keys_value(key, FAMILY_KITH, &error);
+        const value *v = keys_value(key, COMMANDS_KITH, &error);
         if (v == NULL)
             return error;
         if (v != into && !has_value(s, v))
@@ -107,7 +107,7 @@ static int command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, comb
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
     const char *error = NULL;
     bool absent = server.KeyType(key) == KEY_TYPE_EMPTY;
-    value *made, *into = absent ? NULL : keys_value(key, FAMILY_KITH, &error);
+    value *made, *into = absent ? NULL : keys_value(key, COMMANDS_KITH, &error);
     if (!absent && into == NULL) {
         server.CloseKey(key);
         return server.ReplyWithError(ctx, error);

@@ -7,7 +7,7 @@
 #include "keys.h"
 
 typedef struct command {
-    family family;
+    command_set set;
     const char *name;
     command_function function;
     const char *flags;
@@ -20,8 +20,8 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-#define COMMAND(family, name, function, flags, arity, last_key, category, complexity, summary, arguments)              \
-    {family, name, function, flags, arity, last_key, category, complexity, summary, arguments},
+#define COMMAND(set, name, function, flags, arity, last_key, category, complexity, summary, arguments)                 \
+    {set, name, function, flags, arity, last_key, category, complexity, summary, arguments},
 #include "commands.def"
 #undef COMMAND
 };
@@ -103,7 +103,7 @@ const char *commands_register(RedisModuleCtx *ctx, bool only_kith) {
         add_category(ctx, "cuckoo");
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if ((!only_kith || commands[i].family == FAMILY_KITH) && !register_one(ctx, &commands[i]))
+        if ((!only_kith || commands[i].set == COMMANDS_KITH) && !register_one(ctx, &commands[i]))
             return commands[i].name;
     return NULL;
 }

@@ -4,7 +4,7 @@
 
 #include "api.h"
 
-#define COMMAND(family, name, function, ...) int function(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+#define COMMAND(set, name, function, ...) int function(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 #include "commands.def"
 #undef COMMAND
 

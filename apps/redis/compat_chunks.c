@@ -9,7 +9,7 @@
 /* A dump in RedisBloom's format has RedisBloom's cursors, 1 + offset, so that RedisBloom can load it; there is no room
  * for a version in them. Instead, the value remembers how far dumps that began with its current version have come: a
  * cursor beyond that belongs to an older dump. */
-void compat_scan_dump(RedisModuleCtx *ctx, value *v, long long cursor, family f) {
+void compat_scan_dump(RedisModuleCtx *ctx, value *v, long long cursor, command_set set) {
     const void *chunk = NULL;
     size_t bytes = 0;
     char *header = NULL;
@@ -33,7 +33,7 @@ void compat_scan_dump(RedisModuleCtx *ctx, value *v, long long cursor, family f)
     v->dump_reach = next > v->dump_reach ? next : v->dump_reach;
     (void)server.ReplyWithArray(ctx, 2);
     (void)server.ReplyWithLongLong(ctx, (long long)next);
-    if (next == 0 && f == FAMILY_CF)
+    if (next == 0 && set == COMMANDS_CF)
         (void)server.ReplyWithNull(ctx);
     else
         (void)server.ReplyWithStringBuffer(ctx, next == 0 ? "" : chunk, next == 0 ? 0 : bytes);
@@ -43,16 +43,16 @@ void compat_scan_dump(RedisModuleCtx *ctx, value *v, long long cursor, family f)
 /* ---- loading ---- */
 
 /* The header of a dump of RedisBloom: creates a half-loaded value. Returns NULL, or the value that the key has now. */
-static value *load_header(RedisModuleCtx *ctx, RedisModuleKey *key, const char *data, size_t bytes, family f) {
+static value *load_header(RedisModuleCtx *ctx, RedisModuleKey *key, const char *data, size_t bytes, command_set set) {
     value *v;
     const char *error = "ERR item exists";
-    const value *old = server.KeyType(key) == KEY_TYPE_EMPTY ? NULL : keys_any_value(key, f, &error);
+    const value *old = server.KeyType(key) == KEY_TYPE_EMPTY ? NULL : keys_any_value(key, set, &error);
     if (server.KeyType(key) != KEY_TYPE_EMPTY && (old == NULL || !value_is_loading(old))) {
         (void)server.ReplyWithError(ctx, error);
         return NULL;
     }
     uint64_t most = keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes;
-    switch (compat_load_header(f == FAMILY_CF, data, bytes, most, &v)) {
+    switch (compat_load_header(set == COMMANDS_CF, data, bytes, most, &v)) {
     case KITH_OK:
         keys_set(key, v);
         return v;
@@ -63,15 +63,15 @@ static value *load_header(RedisModuleCtx *ctx, RedisModuleKey *key, const char *
         (void)server.ReplyWithError(ctx, "ERR Insufficient memory");
         return NULL;
     default:
-        (void)server.ReplyWithError(ctx, f == FAMILY_CF ? "Invalid header" : ERROR_BAD_DATA);
+        (void)server.ReplyWithError(ctx, set == COMMANDS_CF ? "Invalid header" : ERROR_BAD_DATA);
         return NULL;
     }
 }
 
 /* A chunk of a dump of RedisBloom. When it was the last, the key gets RedisBloom's type. */
 static value *load_chunk(RedisModuleCtx *ctx, RedisModuleKey *key, value *v, long long cursor, const char *data,
-                         size_t bytes, family f) {
-    value *to = f == FAMILY_CF ? compat_of_cuckoo(NULL) : compat_of_bloom(NULL);
+                         size_t bytes, command_set set) {
+    value *to = set == COMMANDS_CF ? compat_of_cuckoo(NULL) : compat_of_bloom(NULL);
     if (to == NULL) {
         (void)server.ReplyWithError(ctx, "ERR Insufficient memory");
         return NULL;
@@ -85,20 +85,20 @@ static value *load_chunk(RedisModuleCtx *ctx, RedisModuleKey *key, value *v, lon
     value_free(to);
     if (status == KITH_OK)
         return v;
-    (void)server.ReplyWithError(ctx, f == FAMILY_CF              ? "Couldn't load chunk!"
+    (void)server.ReplyWithError(ctx, set == COMMANDS_CF          ? "Couldn't load chunk!"
                                      : status == KITH_E_TRAILING ? "ERR invalid chunk - Too big for current filter"
                                                                  : "ERR invalid offset - no link found");
     return NULL;
 }
 
 bool compat_load_dump(RedisModuleCtx *ctx, RedisModuleString **argv, long long cursor, const char *data, size_t bytes,
-                      family f, const char *event) {
+                      command_set set, const char *event) {
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
     const char *error;
-    value *v = cursor == 1 ? NULL : keys_any_value(key, f, &error);
+    value *v = cursor == 1 ? NULL : keys_any_value(key, set, &error);
     bool ours = cursor != 1 && (v == NULL || v->state != VALUE_REDISBLOOM || !value_is_loading(v));
     if (!ours) {
-        v = cursor == 1 ? load_header(ctx, key, data, bytes, f) : load_chunk(ctx, key, v, cursor, data, bytes, f);
+        v = cursor == 1 ? load_header(ctx, key, data, bytes, set) : load_chunk(ctx, key, v, cursor, data, bytes, set);
         if (v != NULL) {
             (void)server.ReplicateVerbatim(ctx);
             keys_changed(ctx, argv[1], v, event);

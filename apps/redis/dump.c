@@ -54,7 +54,7 @@ static long long cursor_of(const value *v, uint64_t chunk) {
     return (long long)(v->version << CURSOR_BITS | chunk);
 }
 
-static void scan_dump(RedisModuleCtx *ctx, value *v, long long cursor, family f) {
+static void scan_dump(RedisModuleCtx *ctx, value *v, long long cursor, command_set set) {
     uint64_t chunk, total = PRELUDE_BYTES + kith_filter_file_bytes(v->filter);
     const char *error = read_cursor(cursor, v, &chunk);
     if (error == NULL && total > CHUNK_BYTES << CURSOR_BITS)
@@ -71,13 +71,13 @@ static void scan_dump(RedisModuleCtx *ctx, value *v, long long cursor, family f)
         return;
     }
     (void)server.ReplyWithLongLong(ctx, 0);
-    if (f == FAMILY_CF)
+    if (set == COMMANDS_CF)
         (void)server.ReplyWithNull(ctx);
     else
         (void)server.ReplyWithStringBuffer(ctx, "", 0);
 }
 
-static int command_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, family f, const char *bad_number) {
+static int command_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set, const char *bad_number) {
     long long cursor;
     if (argument_number(argv[2], 0, MOST_CURSOR, &cursor) != ARGUMENT_OK)
         return server.ReplyWithError(ctx, bad_number);
@@ -85,25 +85,25 @@ static int command_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, famil
     if (key == NULL)
         return server.ReplyWithError(ctx, ERROR_NOT_FOUND);
     const char *error;
-    value *v = keys_value(key, f, &error);
+    value *v = keys_value(key, set, &error);
     if (v == NULL)
         (void)server.ReplyWithError(ctx, error);
     else if (v->state == VALUE_REDISBLOOM)
-        compat_scan_dump(ctx, v, cursor, f);
+        compat_scan_dump(ctx, v, cursor, set);
     else
-        scan_dump(ctx, v, cursor, f);
+        scan_dump(ctx, v, cursor, set);
     server.CloseKey(key);
     return SERVER_OK;
 }
 
 int command_bf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    return command_scandump(ctx, argv, FAMILY_BF, "Second argument must be numeric");
+    return command_scandump(ctx, argv, COMMANDS_BF, "Second argument must be numeric");
 }
 
 int command_cf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    return command_scandump(ctx, argv, FAMILY_CF, "Invalid position");
+    return command_scandump(ctx, argv, COMMANDS_CF, "Invalid position");
 }
 
 static void dump(RedisModuleCtx *ctx, value *v, long long cursor) {
@@ -132,7 +132,7 @@ int command_kith_dump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (key == NULL)
         return server.ReplyWithError(ctx, ERROR_NOT_FOUND);
     const char *error;
-    value *v = keys_value(key, FAMILY_KITH, &error);
+    value *v = keys_value(key, COMMANDS_KITH, &error);
     if (v == NULL)
         (void)server.ReplyWithError(ctx, error);
     else

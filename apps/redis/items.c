@@ -16,12 +16,12 @@ bool items_has(const value *v, const RedisModuleString *item) {
     return value_has(v, at, bytes);
 }
 
-int items_exists(RedisModuleCtx *ctx, RedisModuleString **argv, family f) {
+int items_exists(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set) {
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
     if (key == NULL)
         return server.ReplyWithBool(ctx, 0);
     const char *error;
-    const value *v = keys_value(key, f, &error);
+    const value *v = keys_value(key, set, &error);
     if (v == NULL) {
         (void)server.ReplyWithError(ctx, error);
     } else {
@@ -44,11 +44,11 @@ static void reply_group(RedisModuleCtx *ctx, const value *v, RedisModuleString *
         (void)server.ReplyWithBool(ctx, kith_bitmap_get(found, i));
 }
 
-int items_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, family f) {
+int items_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, command_set set) {
     size_t count = (size_t)argc - 2;
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
     const char *error;
-    const value *v = key == NULL ? NULL : keys_value(key, f, &error);
+    const value *v = key == NULL ? NULL : keys_value(key, set, &error);
     if (key != NULL && v == NULL) {
         server.CloseKey(key);
         return server.ReplyWithError(ctx, error);
@@ -67,12 +67,12 @@ int items_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, famil
     return SERVER_OK;
 }
 
-int items_count(RedisModuleCtx *ctx, RedisModuleString **argv, family f) {
+int items_count(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set) {
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
     if (key == NULL)
         return server.ReplyWithLongLong(ctx, 0);
     const char *error;
-    const value *v = keys_value(key, f, &error);
+    const value *v = keys_value(key, set, &error);
     if (v == NULL) {
         (void)server.ReplyWithError(ctx, error);
     } else {
@@ -86,10 +86,11 @@ int items_count(RedisModuleCtx *ctx, RedisModuleString **argv, family f) {
 
 /* ---- removals ---- */
 
-int items_delete(RedisModuleCtx *ctx, RedisModuleString **argv, family f, const char *absent, const char *event) {
+int items_delete(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set, const char *absent,
+                 const char *event) {
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
     const char *error;
-    value *v = keys_value(key, f, &error);
+    value *v = keys_value(key, set, &error);
     if (v == NULL) {
         (void)server.ReplyWithError(ctx, server.KeyType(key) == KEY_TYPE_EMPTY ? absent : error);
     } else {
@@ -105,7 +106,7 @@ int items_delete(RedisModuleCtx *ctx, RedisModuleString **argv, family f, const 
         else if (status == KITH_E_UNSUPPORTED)
             (void)server.ReplyWithError(ctx, "ERR this filter does not support deletion");
         else
-            (void)items_reply_failure(ctx, v, status, f);
+            (void)items_reply_failure(ctx, v, status, set);
     }
     server.CloseKey(key);
     return SERVER_OK;
@@ -124,14 +125,14 @@ kith_status items_add(RedisModuleCtx *ctx, value *v, const RedisModuleString *it
     return status;
 }
 
-int items_reply_failure(RedisModuleCtx *ctx, const value *v, kith_status status, family f) {
+int items_reply_failure(RedisModuleCtx *ctx, const value *v, kith_status status, command_set set) {
     char text[300];
     switch (status) {
     case KITH_E_FULL:
         if (value_get_numbers(v).expansion != 0)
             return server.ReplyWithError(ctx, v->removes ? "Maximum expansions reached"
                                                          : "ERR the filter is full: a filter has at most 64 layers");
-        return server.ReplyWithError(ctx, f == FAMILY_CF ? "Filter is full" : "ERR non scaling filter is full");
+        return server.ReplyWithError(ctx, set == COMMANDS_CF ? "Filter is full" : "ERR non scaling filter is full");
     case KITH_E_TOO_LARGE:
         (void)snprintf(text, sizeof text,
                        "ERR the filter is full: with another layer it would exceed kith.max-filter-bytes (%lld)",
@@ -180,7 +181,7 @@ static bool is_full(kith_status status) {
     return status == KITH_E_FULL || status == KITH_E_TOO_LARGE || status == KITH_E_MEMORY;
 }
 
-int items_add_all(RedisModuleCtx *ctx, value *v, const items_batch *batch, family f) {
+int items_add_all(RedisModuleCtx *ctx, value *v, const items_batch *batch, command_set set) {
     RedisModuleString **accepted = server.TryAlloc(batch->count * sizeof *accepted);
     if (accepted == NULL)
         return server.ReplyWithError(ctx, "ERR Insufficient memory");
@@ -201,7 +202,7 @@ int items_add_all(RedisModuleCtx *ctx, value *v, const items_batch *batch, famil
         else if (batch->full_is_number && is_full(status))
             reply_full(ctx, batch);
         else
-            (void)items_reply_failure(ctx, v, status, f);
+            (void)items_reply_failure(ctx, v, status, set);
     }
     if (accepted_count > 0) {
         replicate_items(ctx, batch, accepted, accepted_count);

@@ -134,18 +134,18 @@ static RedisModuleType *type_of(const value *v) {
 
 /* ---- values ---- */
 
-value *keys_any_value(RedisModuleKey *key, family f, const char **error) {
+value *keys_any_value(RedisModuleKey *key, command_set set, const char **error) {
     RedisModuleType *type = server.ModuleTypeGetType(key);
-    if (type != NULL &&
-        ((type == type_bloom && f != FAMILY_CF) || (type == type_cuckoo && f != FAMILY_BF) ||
-         (type == type_redisbloom_bloom && f == FAMILY_BF) || (type == type_redisbloom_cuckoo && f == FAMILY_CF)))
+    if (type != NULL && ((type == type_bloom && set != COMMANDS_CF) || (type == type_cuckoo && set != COMMANDS_BF) ||
+                         (type == type_redisbloom_bloom && set == COMMANDS_BF) ||
+                         (type == type_redisbloom_cuckoo && set == COMMANDS_CF)))
         return server.ModuleTypeGetValue(key);
     *error = WRONG_TYPE;
     return NULL;
 }
 
-value *keys_value(RedisModuleKey *key, family f, const char **error) {
-    value *v = keys_any_value(key, f, error);
+value *keys_value(RedisModuleKey *key, command_set set, const char **error) {
+    value *v = keys_any_value(key, set, error);
     if (v == NULL || v->state == VALUE_FILTER || !value_is_loading(v))
         return v;
     *error = ERROR_LOADING;

@@ -8,22 +8,22 @@
  * registered, or NULL. */
 const char *types_register(RedisModuleCtx *ctx, bool only_kith);
 
-/* Which keys a command works on. */
-typedef enum family {
-    FAMILY_BF,
-    FAMILY_CF,
-    FAMILY_KITH, /* all filters of kith */
-} family;
+/* The set that a command belongs to. It determines which keys the command works on. */
+typedef enum command_set {
+    COMMANDS_BF,
+    COMMANDS_CF,
+    COMMANDS_KITH, /* works on all filters of kith */
+} command_set;
 
 #define ERROR_LOADING "ERR the filter is being loaded: its last chunk has not arrived yet"
 #define ERROR_NOT_FOUND "ERR not found"
 
 /* Returns the value of an open key, which exists. If it has another type, or is half loaded, returns NULL and sets
  * *error to the reply. */
-value *keys_value(RedisModuleKey *key, family f, const char **error);
+value *keys_value(RedisModuleKey *key, command_set set, const char **error);
 
 /* Like keys_value(), but returns half-loaded values as well. */
-value *keys_any_value(RedisModuleKey *key, family f, const char **error);
+value *keys_any_value(RedisModuleKey *key, command_set set, const char **error);
 
 /* Returns true if the command comes from the primary or from an AOF: it must then be carried out as it is, and limits
  * do not apply. */

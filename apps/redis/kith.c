@@ -16,7 +16,7 @@
 /* Returns the value of the key, or NULL after an error reply. */
 static value *existing(RedisModuleCtx *ctx, RedisModuleKey *key) {
     const char *error;
-    value *v = keys_value(key, FAMILY_KITH, &error);
+    value *v = keys_value(key, COMMANDS_KITH, &error);
     if (v == NULL)
         (void)server.ReplyWithError(ctx, server.KeyType(key) == KEY_TYPE_EMPTY ? ERROR_NOT_FOUND : error);
     return v;
@@ -36,7 +36,7 @@ int command_kith_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         if (status == KITH_OK)
             (void)server.ReplyWithBool(ctx, was_new || v->removes);
         else
-            (void)items_reply_failure(ctx, v, status, FAMILY_KITH);
+            (void)items_reply_failure(ctx, v, status, COMMANDS_KITH);
     }
     server.CloseKey(key);
     return SERVER_OK;
@@ -48,28 +48,28 @@ int command_kith_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
     value *v = existing(ctx, key);
     if (v != NULL)
-        (void)items_add_all(ctx, v, &batch, FAMILY_KITH);
+        (void)items_add_all(ctx, v, &batch, COMMANDS_KITH);
     server.CloseKey(key);
     return SERVER_OK;
 }
 
 int command_kith_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    return items_exists(ctx, argv, FAMILY_KITH);
+    return items_exists(ctx, argv, COMMANDS_KITH);
 }
 
 int command_kith_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return items_mexists(ctx, argv, argc, FAMILY_KITH);
+    return items_mexists(ctx, argv, argc, COMMANDS_KITH);
 }
 
 int command_kith_count(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    return items_count(ctx, argv, FAMILY_KITH);
+    return items_count(ctx, argv, COMMANDS_KITH);
 }
 
 int command_kith_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    return items_delete(ctx, argv, FAMILY_KITH, ERROR_NOT_FOUND, "kith.del");
+    return items_delete(ctx, argv, COMMANDS_KITH, ERROR_NOT_FOUND, "kith.del");
 }
 
 /* ---- KITH.RESERVE ---- */
@@ -122,7 +122,10 @@ static bool grows_by_itself(const char *kind) {
     return info != NULL && (info->capabilities & KITH_CAN_GROW) != 0;
 }
 
-/* Fills in kind and options of a creation. Returns the codes of kith_filter_plan(). */
+/* Fills in kind and options of a creation. Returns the codes of kith_filter_plan().
+ *
+ * If a filter must grow (KITH_CAN_GROW), the planner makes layers of its kind by itself, but only if there are no
+ * options. Here there may be two: OPTIONS of the inner kind, and the expansion. So `layers` is written out. */
 static kith_status choose(const wanted *w, value_creation *c) {
     const char *kind = w->kind;
     kith_plan p = KITH_PLAN_INIT;
@@ -171,7 +174,7 @@ static kith_status create(RedisModuleCtx *ctx, RedisModuleString *name, const wa
 static kith_status create_like(RedisModuleCtx *ctx, RedisModuleString *other, value **v, const char **error) {
     RedisModuleKey *key = server.OpenKey(ctx, other, KEY_READ);
     *error = ERROR_NOT_FOUND;
-    const value *like = key == NULL ? NULL : keys_value(key, FAMILY_KITH, error);
+    const value *like = key == NULL ? NULL : keys_value(key, COMMANDS_KITH, error);
     kith_status status = KITH_E_ABSENT; /* *error is the reply */
     if (like != NULL) {
         status = value_create_like(like, keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, v);
@@ -220,7 +223,8 @@ int command_kith_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
         return server.ReplyWithError(ctx, error);
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
     if (server.KeyType(key) != KEY_TYPE_EMPTY) {
-        (void)server.ReplyWithError(ctx, keys_any_value(key, FAMILY_KITH, &error) == NULL ? error : "ERR item exists");
+        (void)server.ReplyWithError(ctx,
+                                    keys_any_value(key, COMMANDS_KITH, &error) == NULL ? error : "ERR item exists");
     } else {
         value *v;
         kith_status status = like ? create_like(ctx, argv[3], &v, &error) : create(ctx, argv[1], &w, &c, &v);
@@ -291,7 +295,7 @@ int command_kith_stats(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     if (key == NULL)
         return server.ReplyWithError(ctx, ERROR_NOT_FOUND);
     const char *error;
-    const value *v = keys_any_value(key, FAMILY_KITH, &error);
+    const value *v = keys_any_value(key, COMMANDS_KITH, &error);
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
     if (v == NULL)
         (void)server.ReplyWithError(ctx, error);

@@ -80,10 +80,10 @@ static bool extend(RedisModuleCtx *ctx, value *v, const piece *p, value **made) 
 }
 
 /* The first piece: the key must not exist, or be half loaded; then it starts over. */
-static value *load_first(RedisModuleCtx *ctx, RedisModuleKey *key, const piece *p, family f) {
+static value *load_first(RedisModuleCtx *ctx, RedisModuleKey *key, const piece *p, command_set set) {
     const char *error = "ERR item exists";
     if (server.KeyType(key) != KEY_TYPE_EMPTY) {
-        const value *old = keys_any_value(key, f, &error);
+        const value *old = keys_any_value(key, set, &error);
         if (old == NULL || !value_is_loading(old)) {
             (void)server.ReplyWithError(ctx, error);
             return NULL;
@@ -105,10 +105,10 @@ static value *load_first(RedisModuleCtx *ctx, RedisModuleKey *key, const piece *
 }
 
 /* Another piece: it must continue where the last one ended. */
-static value *load_next(RedisModuleCtx *ctx, RedisModuleKey *key, const piece *p, family f) {
+static value *load_next(RedisModuleCtx *ctx, RedisModuleKey *key, const piece *p, command_set set) {
     const char *error = ERROR_NOT_FOUND;
     char text[160];
-    value *made, *v = server.KeyType(key) == KEY_TYPE_EMPTY ? NULL : keys_any_value(key, f, &error);
+    value *made, *v = server.KeyType(key) == KEY_TYPE_EMPTY ? NULL : keys_any_value(key, set, &error);
     if (v == NULL) {
         (void)server.ReplyWithError(ctx, error);
         return NULL;
@@ -139,10 +139,10 @@ static value *load_next(RedisModuleCtx *ctx, RedisModuleKey *key, const piece *p
 }
 
 /* Loads a piece. Returns false after an error reply; else sets *received to the bytes of the file that are there. */
-static bool load(RedisModuleCtx *ctx, RedisModuleString *name, const piece *p, family f, const char *event,
+static bool load(RedisModuleCtx *ctx, RedisModuleString *name, const piece *p, command_set set, const char *event,
                  uint64_t *received) {
     RedisModuleKey *key = server.OpenKey(ctx, name, KEY_READ | KEY_WRITE);
-    value *v = p->first ? load_first(ctx, key, p, f) : load_next(ctx, key, p, f);
+    value *v = p->first ? load_first(ctx, key, p, set) : load_next(ctx, key, p, set);
     if (v != NULL) {
         *received = v->state == VALUE_LOADING ? v->loading.received : kith_filter_file_bytes(v->filter);
         (void)server.ReplicateVerbatim(ctx);
@@ -168,7 +168,7 @@ static const char *read_prelude(piece *p) {
     return p->total == 0 || p->total > INT64_MAX || p->bytes > p->total ? ERROR_BAD_DATA : NULL;
 }
 
-static int load_chunk(RedisModuleCtx *ctx, RedisModuleString **argv, family f, const char *bad_number,
+static int load_chunk(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set, const char *bad_number,
                       const char *event) {
     long long cursor;
     uint64_t received;
@@ -176,9 +176,9 @@ static int load_chunk(RedisModuleCtx *ctx, RedisModuleString **argv, family f, c
         return server.ReplyWithError(ctx, bad_number);
     size_t bytes;
     const char *data = server.StringPtrLen(argv[3], &bytes);
-    if (compat_load_dump(ctx, argv, cursor, data, bytes, f, event))
+    if (compat_load_dump(ctx, argv, cursor, data, bytes, set, event))
         return SERVER_OK;
-    piece p = {.type_known = true, .removes = f == FAMILY_CF};
+    piece p = {.type_known = true, .removes = set == COMMANDS_CF};
     p.chunks = (uint64_t)cursor & ((1 << CURSOR_BITS) - 1);
     p.first = p.chunks == 1;
     p.data = server.StringPtrLen(argv[3], &p.bytes);
@@ -186,19 +186,19 @@ static int load_chunk(RedisModuleCtx *ctx, RedisModuleString **argv, family f, c
     const char *error = p.chunks == 0 ? bad_number : p.first ? read_prelude(&p) : NULL;
     if (error != NULL)
         return server.ReplyWithError(ctx, error);
-    if (load(ctx, argv[1], &p, f, event, &received))
+    if (load(ctx, argv[1], &p, set, event, &received))
         (void)server.ReplyWithSimpleString(ctx, "OK");
     return SERVER_OK;
 }
 
 int command_bf_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    return load_chunk(ctx, argv, FAMILY_BF, "ERR Second argument must be numeric", "bf.loadchunk");
+    return load_chunk(ctx, argv, COMMANDS_BF, "ERR Second argument must be numeric", "bf.loadchunk");
 }
 
 int command_cf_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    return load_chunk(ctx, argv, FAMILY_CF, "Invalid position", "cf.loadchunk");
+    return load_chunk(ctx, argv, COMMANDS_CF, "Invalid position", "cf.loadchunk");
 }
 
 /* ---- KITH.LOAD ---- */
@@ -214,7 +214,7 @@ int command_kith_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     p.data = server.StringPtrLen(argv[4], &p.bytes);
     if (p.bytes == 0 || p.bytes > p.total - p.offset)
         return server.ReplyWithError(ctx, ERROR_BAD_DATA ": no bytes, or more than total");
-    if (load(ctx, argv[1], &p, FAMILY_KITH, "kith.load", &received))
+    if (load(ctx, argv[1], &p, COMMANDS_KITH, "kith.load", &received))
         (void)server.ReplyWithLongLong(ctx, (long long)received);
     return SERVER_OK;
 }
@@ -243,12 +243,12 @@ int command_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     p.data = server.StringPtrLen(argv[3], &p.bytes);
     /* The number of chunks is what load_next() goes by, so it is set only with the last piece. */
     bool last = (uint64_t)offset + p.bytes == (uint64_t)n[0];
-    if (!load(ctx, argv[1], &p, FAMILY_KITH, "kith.load", &received))
+    if (!load(ctx, argv[1], &p, COMMANDS_KITH, "kith.load", &received))
         return SERVER_OK;
     if (last && n[8] != 0) {
         RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
         const char *error;
-        value *v = keys_any_value(key, FAMILY_KITH, &error);
+        value *v = keys_any_value(key, COMMANDS_KITH, &error);
         if (v != NULL)
             v->loading.chunks = (uint64_t)n[8];
         server.CloseKey(key);

@@ -37,7 +37,12 @@ void value_changed(value *v) {
     v->version = last;
 }
 
-/* ---- which filter ---- */
+/* ---- which filter ----
+ *
+ * BF.* and CF.* name their kinds here and do not let the planner choose by needs (kith_filter_spec). A filter without
+ * removal has the data type of BF, but the smallest kind that supports adds may also support removal. BUCKETSIZE of CF
+ * needs the kind `cuckoo`. The EXPANSION of a filter that grows is an option of the kind `layers`, so `layers` is named
+ * here as well: the planner makes layers of a kind by itself only if there are no options. */
 
 /* `blocked` reads one cache line per lookup, so it is preferred unless it is this much larger than `bloom`. */
 #define FASTER_IS_LARGER 1.3

@@ -16,14 +16,14 @@ static int letter(const RedisModuleString *argument, size_t i) {
 
 /* The first letter decides. Of the words of BF.INSERT that begin alike, ERROR has an r as second letter, and NOCREATE a
  * c as third. */
-static word read_as_redisbloom(const RedisModuleString *argument, family f) {
+static word read_as_redisbloom(const RedisModuleString *argument, command_set set) {
     switch (letter(argument, 0)) {
     case 'i':
         return WORD_ITEMS;
     case 'c':
         return WORD_CAPACITY;
     case 'n':
-        return f == FAMILY_CF || letter(argument, 2) == 'c' ? WORD_NOCREATE : WORD_NONSCALING;
+        return set == COMMANDS_CF || letter(argument, 2) == 'c' ? WORD_NOCREATE : WORD_NONSCALING;
     case 'e':
         return letter(argument, 1) == 'r' ? WORD_ERROR : WORD_EXPANSION;
     default:
@@ -31,9 +31,9 @@ static word read_as_redisbloom(const RedisModuleString *argument, family f) {
     }
 }
 
-word word_of(const RedisModuleString *argument, family f, bool as_redisbloom) {
+word word_of(const RedisModuleString *argument, command_set set, bool as_redisbloom) {
     if (as_redisbloom)
-        return read_as_redisbloom(argument, f);
+        return read_as_redisbloom(argument, set);
     int found = 0;
     while (found < WORD_UNKNOWN && !argument_is(argument, WORDS[found]))
         found++;

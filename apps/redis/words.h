@@ -20,6 +20,6 @@ typedef enum word {
 
 /* Returns the option of BF.INSERT or CF.INSERT that the argument stands for, in any case. `as_redisbloom`: by its first
  * letters. */
-word word_of(const RedisModuleString *argument, family f, bool as_redisbloom);
+word word_of(const RedisModuleString *argument, command_set set, bool as_redisbloom);
 
 #endif

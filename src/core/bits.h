@@ -12,45 +12,54 @@
 #include <string.h>
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define KITHI_LITTLE16(x) __builtin_bswap16(x)
-#define KITHI_LITTLE32(x) __builtin_bswap32(x)
-#define KITHI_LITTLE64(x) __builtin_bswap64(x)
+#define KITHI_BIG_ENDIAN 1
 #else
-#define KITHI_LITTLE16(x) (x)
-#define KITHI_LITTLE32(x) (x)
-#define KITHI_LITTLE64(x) (x)
+#define KITHI_BIG_ENDIAN 0
 #endif
+
+/* Convert a word of this machine to the little-endian word with the same value, and back. */
+static inline uint16_t kithi_little16(uint16_t x) {
+    return KITHI_BIG_ENDIAN ? __builtin_bswap16(x) : x;
+}
+
+static inline uint32_t kithi_little32(uint32_t x) {
+    return KITHI_BIG_ENDIAN ? __builtin_bswap32(x) : x;
+}
+
+static inline uint64_t kithi_little64(uint64_t x) {
+    return KITHI_BIG_ENDIAN ? __builtin_bswap64(x) : x;
+}
 
 static inline uint16_t kithi_load16(const uint8_t *from) {
     uint16_t x;
     memcpy(&x, from, sizeof x);
-    return KITHI_LITTLE16(x);
+    return kithi_little16(x);
 }
 
 static inline void kithi_store16(uint8_t *to, uint16_t x) {
-    x = KITHI_LITTLE16(x);
+    x = kithi_little16(x);
     memcpy(to, &x, sizeof x);
 }
 
 static inline uint32_t kithi_load32(const uint8_t *from) {
     uint32_t x;
     memcpy(&x, from, sizeof x);
-    return KITHI_LITTLE32(x);
+    return kithi_little32(x);
 }
 
 static inline void kithi_store32(uint8_t *to, uint32_t x) {
-    x = KITHI_LITTLE32(x);
+    x = kithi_little32(x);
     memcpy(to, &x, sizeof x);
 }
 
 static inline uint64_t kithi_load64(const uint8_t *from) {
     uint64_t x;
     memcpy(&x, from, sizeof x);
-    return KITHI_LITTLE64(x);
+    return kithi_little64(x);
 }
 
 static inline void kithi_store64(uint8_t *to, uint64_t x) {
-    x = KITHI_LITTLE64(x);
+    x = kithi_little64(x);
     memcpy(to, &x, sizeof x);
 }
 

@@ -13,13 +13,16 @@
  * must therefore be marked for its instruction set, which is why this file is included twice like a template. With AVX2
  * each round works on two registers in turn, because one register alone would wait for its own results. */
 #define SIP_PARTS (LANES / SIP_WIDE)
-#define ROTATE(x, by) ((x) << (by) | (x) >> (64 - (by)))
 
 typedef uint64_t SIP_SET(lanes) __attribute__((vector_size(8 * SIP_WIDE)));
 
 typedef struct SIP_SET(sip) {
     SIP_SET(lanes) v0[SIP_PARTS], v1[SIP_PARTS], v2[SIP_PARTS], v3[SIP_PARTS];
 } SIP_SET(sip);
+
+SIP_TARGET KITHI_INLINE SIP_SET(lanes) SIP_SET(rotate)(SIP_SET(lanes) x, unsigned by) {
+    return x << by | x >> (64 - by);
+}
 
 /* Rotate by 32 and by 16 bits. This only moves halves or quarters of a word: one instruction instead of three where the
  * set has no rotation. */
@@ -29,7 +32,7 @@ SIP_TARGET KITHI_INLINE SIP_SET(lanes) SIP_SET(rotate32)(SIP_SET(lanes) x) {
     halves h = (halves)x;
     return (SIP_SET(lanes))__builtin_shufflevector(h, h, 1, 0, 3, 2, 5, 4, 7, 6);
 #else
-    return ROTATE(x, 32);
+    return SIP_SET(rotate)(x, 32);
 #endif
 }
 
@@ -39,7 +42,7 @@ SIP_TARGET KITHI_INLINE SIP_SET(lanes) SIP_SET(rotate16)(SIP_SET(lanes) x) {
     quarters q = (quarters)x;
     return (SIP_SET(lanes))__builtin_shufflevector(q, q, 3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14);
 #else
-    return ROTATE(x, 16);
+    return SIP_SET(rotate)(x, 16);
 #endif
 }
 
@@ -48,13 +51,13 @@ SIP_TARGET KITHI_INLINE void SIP_SET(lanes_round)(SIP_SET(sip) * s) {
     for (unsigned p = 0; p < SIP_PARTS; p++) {
         s->v0[p] += s->v1[p];
         s->v2[p] += s->v3[p];
-        s->v1[p] = ROTATE(s->v1[p], 13) ^ s->v0[p];
+        s->v1[p] = SIP_SET(rotate)(s->v1[p], 13) ^ s->v0[p];
         s->v3[p] = SIP_SET(rotate16)(s->v3[p]) ^ s->v2[p];
         s->v0[p] = SIP_SET(rotate32)(s->v0[p]);
         s->v2[p] += s->v1[p];
         s->v0[p] += s->v3[p];
-        s->v1[p] = ROTATE(s->v1[p], 17) ^ s->v2[p];
-        s->v3[p] = ROTATE(s->v3[p], 21) ^ s->v0[p];
+        s->v1[p] = SIP_SET(rotate)(s->v1[p], 17) ^ s->v2[p];
+        s->v3[p] = SIP_SET(rotate)(s->v3[p], 21) ^ s->v0[p];
         s->v2[p] = SIP_SET(rotate32)(s->v2[p]);
     }
 }
@@ -182,7 +185,6 @@ SIP_TARGET static void SIP_SET(sip_eight)(const uint8_t secret[16], const kith_k
         digests[chosen[lane]] = words[lane];
 }
 
-#undef ROTATE
 #undef SIP_PARTS
 #undef SIP_SET
 #undef SIP_TARGET

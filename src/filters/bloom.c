@@ -58,7 +58,8 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 }
 
 static uint64_t option(const kithi_head *head, unsigned index) {
-    return head->params[index == 0 ? KITHI_PARAM_K : KITHI_PARAM_LAYOUT];
+    kithi_slices_geometry g = kithi_slices_decode(head).slices;
+    return index == 0 ? g.k : g.layout;
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {

@@ -102,6 +102,10 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
                            n);
 }
 
+static uint64_t regions(const kithi_head *head) {
+    return kithi_cuckoo_decode_head(head).cf.regions;
+}
+
 static uint64_t search_slots(const kithi_head *head) {
     kithi_cf_geometry g = kithi_cuckoo_decode_head(head).cf;
     return kithi_cf_search_slots(&kithi_cuckoo_layout, &g);
@@ -293,7 +297,7 @@ const kithi_kind kithi_kind_cuckoo = {
                                   copies_avx2},
 #endif
         },
-    .regions = kithi_cf_regions,
+    .regions = regions,
     .remove = remove_one,
     .copies = copies,
     .merge = merge,

@@ -111,16 +111,17 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 }
 
 static uint64_t option(const kithi_head *head, unsigned index) {
-    return index == 0 ? head->params[KITHI_FUSE_CELL_BITS] : head->params[KITHI_FUSE_ARITY] - 3;
+    kithi_fuse_geometry g = kithi_fuse_decode(head).fuse;
+    return index == 0 ? g.cell_bits : g.arity - 3;
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     (void)n;
-    return (kithi_expectation){ldexp(1, -(int)head->params[KITHI_FUSE_CELL_BITS]), 0};
+    return (kithi_expectation){ldexp(1, -(int)kithi_fuse_decode(head).fuse.cell_bits), 0};
 }
 
 static uint64_t regions(const kithi_head *head) {
-    return head->params[KITHI_FUSE_SHARDS];
+    return kithi_fuse_decode(head).fuse.shards;
 }
 
 /* ---- lookups ---- */

@@ -49,7 +49,7 @@ static inline kith_status kithi_layers_shape(const kithi_head *head, kithi_shape
 }
 
 static inline uint64_t kithi_layers_inner_kind(const kithi_head *head) {
-    return head->params[KITHI_LAYERS_INNER];
+    return kithi_layers_decode(head).layers.inner;
 }
 
 /* Returns how many bytes the block of a layer takes in the body, padding included. */
@@ -62,7 +62,7 @@ static inline kith_status kithi_layers_block(const kithi_head *head, const uint8
                                              kithi_inner_block *block) {
     block->at = i == 0 ? KITHI_LAYERS_DIRECTORY_BYTES : block->at + kithi_layers_padded(block->bytes);
     uint64_t left = head->body_bytes - block->at;
-    if (i == head->params[KITHI_LAYERS_COUNT])
+    if (i == kithi_layers_decode(head).layers.count)
         return left == 0 ? KITH_E_ABSENT : KITH_E_CORRUPT;
     block->bytes = kithi_load64(body + 8 * (size_t)i);
     if (block->bytes < KITHI_HEADER_BYTES || block->bytes > left || kithi_layers_padded(block->bytes) > left)
@@ -72,9 +72,10 @@ static inline kith_status kithi_layers_block(const kithi_head *head, const uint8
 
 /* Sets *capacity to that of layer i; returns false if it is 2^64 or more. */
 static inline bool kithi_layers_capacity(const kithi_head *head, unsigned i, uint64_t *capacity) {
-    *capacity = head->params[KITHI_LAYERS_FIRST_CAPACITY];
+    kithi_layers_geometry g = kithi_layers_decode(head).layers;
+    *capacity = g.first_capacity;
     for (unsigned j = 0; j < i; j++)
-        if (!kithi_mul(*capacity, head->params[KITHI_LAYERS_GROWTH], capacity))
+        if (!kithi_mul(*capacity, g.growth, capacity))
             return false;
     return true;
 }
@@ -113,7 +114,7 @@ static inline double kithi_bits_of_rate(double x) {
  *              The factor 0.9 allows plans that keep their rate only on average. */
 static inline bool kithi_layers_fits(const kithi_head *head, unsigned i, const kithi_head *layer) {
     uint64_t capacity;
-    return layer->kind_id == head->params[KITHI_LAYERS_INNER] && layer->recipe == 0 && layer->notes_bytes == 0 &&
+    return layer->kind_id == kithi_layers_inner_kind(head) && layer->recipe == 0 && layer->notes_bytes == 0 &&
            !layer->store.is_store && kithi_hash_is_same(&layer->hash, &head->hash) &&
            kithi_layers_capacity(head, i, &capacity) && layer->capacity == capacity && layer->rate > 0 &&
            layer->rate <= kithi_layers_rate(head, i) * (1 + 1e-9) &&

@@ -74,9 +74,10 @@ kith_status kithi_layers_first(const kithi_head *head, kithi_head *layer) {
         any |= head->first_params[i];
     if (any == 0)
         return kithi_layers_plan(head, 0, layer);
-    *layer = (kithi_head){.kind_id = (uint16_t)head->params[KITHI_LAYERS_INNER],
+    kithi_layers_geometry g = kithi_layers_decode(head).layers;
+    *layer = (kithi_head){.kind_id = (uint16_t)g.inner,
                           .hash = head->hash,
-                          .capacity = head->params[KITHI_LAYERS_FIRST_CAPACITY],
+                          .capacity = g.first_capacity,
                           .rate = kithi_layers_rate(head, 0)};
     memcpy(layer->params, head->first_params, sizeof layer->params);
     kithi_shape shape;

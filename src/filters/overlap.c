@@ -48,7 +48,7 @@ static const kithi_fit FIT = {.place_slots = 2, .windows = true, .window_bits = 
 
 static uint64_t option(const kithi_head *head, unsigned index) {
     (void)index;
-    return head->params[KITHI_SLOT_BITS] - 1;
+    return kithi_overlap_decode_head(head).cf.slot_bits - 1;
 }
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -67,6 +67,10 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_cf_geometry g = kithi_overlap_decode_head(head).cf;
     return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash}, n);
+}
+
+static uint64_t regions(const kithi_head *head) {
+    return kithi_overlap_decode_head(head).cf.regions;
 }
 
 static uint64_t search_slots(const kithi_head *head) {
@@ -238,7 +242,7 @@ const kithi_kind kithi_kind_overlap = {
                                   copies_avx2},
 #endif
         },
-    .regions = kithi_cf_regions,
+    .regions = regions,
     .remove = remove_one,
     .copies = copies,
     .merge = merge,

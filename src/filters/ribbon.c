@@ -145,16 +145,16 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 
 static uint64_t option(const kithi_head *head, unsigned index) {
     (void)index;
-    return head->params[KITHI_RIBBON_BITS];
+    return kithi_ribbon_decode(head).ribbon.bits;
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     (void)n;
-    return (kithi_expectation){ldexp(1, -(int)head->params[KITHI_RIBBON_BITS]), 0};
+    return (kithi_expectation){ldexp(1, -(int)kithi_ribbon_decode(head).ribbon.bits), 0};
 }
 
 static uint64_t regions(const kithi_head *head) {
-    return head->params[KITHI_RIBBON_SHARDS];
+    return kithi_ribbon_decode(head).ribbon.shards;
 }
 
 /* ---- lookups ---- */

@@ -2,10 +2,12 @@
 # usage: awk -v root=SOURCE_TREE -f assemble.awk SOURCE_TREE/src/kinds.def
 #
 # The include "lookups.h" stands for the headers filters/<kind>_lookup.h of all kinds, in the order of kinds.def, and
-# for two macros: KITHI_KINDS(X) is X(kind) for each kind, and KITHI_INLINE_KINDS(X) is X(kind) for the kinds whose
-# kithi_<kind>_has() is KITHI_INLINE. Each header is inserted where it is included first. An include inside an #if does
-# not count as the first, because the condition may be false: the header is inserted there, and again at the next
-# include. Headers are inserted with their include guards, so each is compiled only once.
+# for three macros: KITHI_KINDS(X) is X(kind) for each kind, KITHI_KINDS_WITH(X, a, b) is X(kind, a, b) for each kind,
+# and KITHI_INLINE_KINDS_WITH(X, a, b) is X(kind, a, b) for the kinds whose kithi_<kind>_has() is KITHI_INLINE.
+#
+# Each header is inserted where it is included first. An include inside an #if does not count as the first, because the
+# condition may be false: the header is inserted there, and again at the next include. Headers are inserted with their
+# include guards, so each is compiled only once.
 
 function fail(text) {
     print "assemble.awk: " text > "/dev/stderr"
@@ -20,15 +22,17 @@ function put(line) {
     print line
 }
 
-function lookups(   i, all, inlined) {
+function lookups(   i, all, all_with, inline_with) {
     for (i = 1; i <= kinds; i++) insert("src/filters/" kind[i] "_lookup.h", 0)
     for (i = 1; i <= kinds; i++) {
         all = all " X(" kind[i] ")"
-        if (("kithi_" kind[i] "_has") in inline) inlined = inlined " X(" kind[i] ")"
+        all_with = all_with " X(" kind[i] ", a, b)"
+        if (("kithi_" kind[i] "_has") in inline) inline_with = inline_with " X(" kind[i] ", a, b)"
     }
     put("")
     put("#define KITHI_KINDS(X)" all)
-    put("#define KITHI_INLINE_KINDS(X)" inlined)
+    put("#define KITHI_KINDS_WITH(X, a, b)" all_with)
+    put("#define KITHI_INLINE_KINDS_WITH(X, a, b)" inline_with)
     put("")
 }
 

@@ -38,7 +38,7 @@
 #include "core/bits.h"
 #include "format/read.h"
 #include "lookup.h"
-#include "lookups.h" /* assemble.awk inserts the lookups of all kinds, KITHI_KINDS and KITHI_INLINE_KINDS */
+#include "lookups.h" /* assemble.awk inserts the lookups of all kinds, and macros that list the kinds */
 
 #ifndef KITH_READER_LAYERS
 #define KITH_READER_LAYERS 64
@@ -209,10 +209,10 @@ static inline uint64_t kith_reader_digest(const kith_reader *reader, const void 
 /* Returns whether a part may contain the digest. */
 KITHI_INLINE bool kithi_reader_part_has(unsigned kind, const kithi_reader_part *part, uint64_t digest) {
     switch (kind) {
-#define KITHI_READER_CASE(name)                                                                                        \
+#define KITHI_READER_CASE(name, part, digest)                                                                          \
     case KITHI_READER_##name:                                                                                          \
-        return kithi_lookup_##name.has != NULL && kithi_lookup_##name.has(&part->geometry, part->body, digest);
-        KITHI_KINDS(KITHI_READER_CASE)
+        return kithi_lookup_##name.has != NULL && kithi_lookup_##name.has(&(part)->geometry, (part)->body, digest);
+        KITHI_KINDS_WITH(KITHI_READER_CASE, part, digest)
 #undef KITHI_READER_CASE
     default:
         return false;
@@ -231,10 +231,10 @@ KITHI_OUTLINE bool kithi_reader_parts_have(const kith_reader *reader, uint64_t d
  * the newest is searched first. The lookups of the fastest kinds are compiled into the caller; those of the others are
  * in a function that it calls. */
 KITHI_INLINE bool kith_reader_has(const kith_reader *reader, uint64_t digest) {
-#define KITHI_READER_TEST(name)                                                                                        \
-    if (reader->kind == KITHI_READER_##name)                                                                           \
-        return kithi_##name##_has(&reader->part[0].geometry, reader->part[0].body, digest);
-    KITHI_INLINE_KINDS(KITHI_READER_TEST)
+#define KITHI_READER_TEST(name, reader, digest)                                                                        \
+    if ((reader)->kind == KITHI_READER_##name)                                                                         \
+        return kithi_##name##_has(&(reader)->part[0].geometry, (reader)->part[0].body, digest);
+    KITHI_INLINE_KINDS_WITH(KITHI_READER_TEST, reader, digest)
 #undef KITHI_READER_TEST
     return kithi_reader_parts_have(reader, digest);
 }

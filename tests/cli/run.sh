@@ -147,6 +147,15 @@ error() { # WORDS…
   for word in "$@"; do err_has "$word"; done
 }
 
+# Prints the kinds of filters that support every WORD, such as add or remove, and none that is written as -WORD. Without
+# words, it prints all kinds. Cases that are true for every kind use this instead of a list, so that they also run with
+# kinds that are added later. If there are none, it prints a name that is not a kind, so that a loop over them fails.
+kinds_that() { # [-]WORD…
+  kith kinds --json | jq -r --arg words "$*" '.kinds[] | (.can | split(" ")) as $can | select([$words | split(" ")[]
+    | if startswith("-") then .[1:] | IN($can[]) | not else IN($can[]) end] | all) | .kind' | grep . ||
+    echo "no-kind-that-$*" | tr ' ' -
+}
+
 # Checks that a failed change leaves files unchanged: keep FILE… before it, kept FILE… after it.
 keep() { for f in "$@"; do cp -p "$f" "$box/kept-${f##*/}"; done; }
 kept() {

@@ -24,6 +24,7 @@
 #include "check.h"
 #include "core/bits.h"
 #include "core/mix.h"
+#include "filters/layers_lookup.h"
 #include "format/format.h"
 #include "golden/files.h"
 #include "probe_word.h"
@@ -536,13 +537,13 @@ static void print_digests(const char *path) {
  * recomputes the checksums. */
 static void forge(const char *what, const char *from, const char *to) {
     text file = read_file(from);
-    uint8_t *block = (uint8_t *)file.at, *body = block + KITHI_HEADER_BYTES, *at = body + 512;
+    uint8_t *block = (uint8_t *)file.at, *body = block + KITHI_HEADER_BYTES, *at = body + KITHI_LAYERS_DIRECTORY_BYTES;
     kithi_head outer;
     CHECK_OK(kithi_header_read(block, file.used, &outer));
-    uint64_t layers = outer.params[2], factor = strcmp(what, "capacities") == 0 ? 1000 : 1;
-    CHECK(outer.kind_id == 6);
+    uint64_t layers = outer.params[KITHI_LAYERS_COUNT], factor = strcmp(what, "capacities") == 0 ? 1000 : 1;
+    CHECK(outer.kind_id == KITHI_LAYERS_ID);
     outer.capacity = 0;
-    outer.params[3] *= factor;
+    outer.params[KITHI_LAYERS_FIRST_CAPACITY] *= factor;
     for (uint64_t i = 0; i < layers; i++) {
         kithi_head layer;
         uint64_t layer_bytes = kithi_load64(body + 8 * i);

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Filters in pieces: SCANDUMP and LOADCHUNK of both families, KITH.DUMP and KITH.LOAD, and files of the tool `kith`."""
+"""Filters in pieces: SCANDUMP and LOADCHUNK of BF and CF, KITH.DUMP and KITH.LOAD, and files of the tool `kith`."""
 import os
 import pathlib
 import subprocess
@@ -12,11 +12,11 @@ from server import WRONGTYPE, check, digest, equal, expect, expect_error, info, 
 MIB = 1 << 20
 
 
-def scan(c, family, key):
+def scan(c, prefix, key):
     """All chunks, as (cursor for LOADCHUNK, data)."""
     cursor, chunks = 0, []
     while True:
-        reply = c(f"{family}.SCANDUMP", key, cursor)
+        reply = c(f"{prefix}.SCANDUMP", key, cursor)
         check(isinstance(reply, list) and len(reply) == 2, f"SCANDUMP returned {reply!r}")
         cursor, data = reply
         if cursor == 0:
@@ -27,9 +27,9 @@ def scan(c, family, key):
         chunks.append((cursor, data))
 
 
-def load(c, family, key, chunks):
+def load(c, prefix, key, chunks):
     for cursor, data in chunks:
-        expect(c, [f"{family}.LOADCHUNK", key, cursor, data], OK)
+        expect(c, [f"{prefix}.LOADCHUNK", key, cursor, data], OK)
 
 
 def dump(c, key):
@@ -52,15 +52,15 @@ def upload(c, key, data, piece_bytes=16 * MIB):
         expect(c, ["KITH.LOAD", key, start, len(data), piece], start + len(piece))
 
 
-def family_of(name):
+def prefix_of(name):
     return "CF" if name.startswith("cf") else "BF"
 
 
-def half_load(c, family, source, key):
+def half_load(c, prefix, source, key):
     """Loads all chunks of source but the last one."""
-    chunks = scan(c, family, source)
+    chunks = scan(c, prefix, source)
     check(len(chunks) > 1, "the filter has several chunks")
-    load(c, family, key, chunks[:-1])
+    load(c, prefix, key, chunks[:-1])
     return chunks
 
 
@@ -70,14 +70,14 @@ def chunks_of_every_filter_make_an_equal_filter(s):
         c = s.connect(protocol)
         c("FLUSHALL")
         for name in workload.populate(c, big=protocol == 2):
-            chunks = scan(c, family_of(name), name)
+            chunks = scan(c, prefix_of(name), name)
             check(chunks, f"{name} has no chunks")
             if name.endswith("big"):
                 check(len(chunks) > 1, f"{name} has {len(chunks)} chunk")
-            load(c, family_of(name), name + ":2", chunks)
+            load(c, prefix_of(name), name + ":2", chunks)
             if not s.is_redisbloom:
                 equal(digest(c, name + ":2"), digest(c, name), name)
-                equal(c(family_of(name) + ".INFO", name + ":2"), c(family_of(name) + ".INFO", name))
+                equal(c(prefix_of(name) + ".INFO", name + ":2"), c(prefix_of(name) + ".INFO", name))
 
 
 @test
@@ -115,18 +115,18 @@ def restoring_a_half_loaded_filter_keeps_to_the_limit(s):
 def a_filter_that_changed_during_a_dump_is_an_error(s):
     c = s.connect()
     workload.populate(c, big=True)
-    for family, key, change in (("BF", "bf:big", "BF.ADD bf:big changed"), ("CF", "cf:big", "CF.ADD cf:big changed"),
+    for prefix, key, change in (("BF", "bf:big", "BF.ADD bf:big changed"), ("CF", "cf:big", "CF.ADD cf:big changed"),
                                 ("CF", "cf:big", "CF.DEL cf:big changed"), ("BF", "bf:one", "BF.MADD bf:one c1 c2 c3"),
                                 ("CF", "cf:one", "CF.DEL cf:one item1")):
-        cursor, _ = c(f"{family}.SCANDUMP", key, 0)
+        cursor, _ = c(f"{prefix}.SCANDUMP", key, 0)
         c(change)
-        expect_error(c, [f"{family}.SCANDUMP", key, cursor], "changed")
+        expect_error(c, [f"{prefix}.SCANDUMP", key, cursor], "changed")
         cursor, _, _ = first = c("KITH.DUMP", key, 0)
         if cursor:
             c(change.replace("changed", "again"))
             expect_error(c, ["KITH.DUMP", key, cursor], "changed")
-        chunks = scan(c, family, key)  # a new dump works
-        load(c, family, "copy", chunks)
+        chunks = scan(c, prefix, key)  # a new dump works
+        load(c, prefix, "copy", chunks)
         equal(digest(c, "copy"), digest(c, key))
         c("DEL copy")
 
@@ -164,13 +164,13 @@ def a_dump_survives_a_save_in_between(s):
 def cursors_that_no_dump_returned_are_errors_or_the_end(s):
     c = s.connect()
     workload.populate(c)
-    for family, key, numeric in (("BF", "bf:one", Error("Second argument must be numeric")),
+    for prefix, key, numeric in (("BF", "bf:one", Error("Second argument must be numeric")),
                                  ("CF", "cf:one", Error("Invalid position"))):
         for word in ("x", "", "1.5", str(1 << 63)):
-            expect(c, [f"{family}.SCANDUMP", key, word], numeric)
+            expect(c, [f"{prefix}.SCANDUMP", key, word], numeric)
         for cursor in (-1, 3, 99999, (1 << 53) - 1, (1 << 63) - 1, -(1 << 63)):
-            reply = c(f"{family}.SCANDUMP", key, cursor)
-            check(isinstance(reply, Error), f"{family}.SCANDUMP {cursor} returned {reply!r}")
+            reply = c(f"{prefix}.SCANDUMP", key, cursor)
+            check(isinstance(reply, Error), f"{prefix}.SCANDUMP {cursor} returned {reply!r}")
     for cursor in ("x", -1, 5, (1 << 53) - 1, (1 << 63) - 1):
         check(isinstance(c("KITH.DUMP", "bf:one", cursor), Error), f"KITH.DUMP {cursor}")
     expect(c, "BF.SCANDUMP none 0", Error("ERR not found"))
@@ -178,12 +178,12 @@ def cursors_that_no_dump_returned_are_errors_or_the_end(s):
 
 
 def commands_on(key):
-    family = family_of(key)
-    calls = [[f"{family}.EXISTS", key, "item1"], [f"{family}.MEXISTS", key, "item1", "item2"],
-             [f"{family}.ADD", key, "item1"], [f"{family}.INSERT", key, "ITEMS", "item1"], [f"{family}.INFO", key],
-             [f"{family}.SCANDUMP", key, 0], ["KITH.EXISTS", key, "item1"], ["KITH.MADD", key, "x"],
+    prefix = prefix_of(key)
+    calls = [[f"{prefix}.EXISTS", key, "item1"], [f"{prefix}.MEXISTS", key, "item1", "item2"],
+             [f"{prefix}.ADD", key, "item1"], [f"{prefix}.INSERT", key, "ITEMS", "item1"], [f"{prefix}.INFO", key],
+             [f"{prefix}.SCANDUMP", key, 0], ["KITH.EXISTS", key, "item1"], ["KITH.MADD", key, "x"],
              ["KITH.DUMP", key, 0]]
-    if family == "BF":
+    if prefix == "BF":
         return calls + [["BF.MADD", key, "item1"], ["BF.CARD", key], ["BF.RESERVE", key, "0.01", "10"]]
     return calls + [["CF.COUNT", key, "item1"], ["CF.DEL", key, "item1"], ["CF.ADDNX", key, "x"],
                     ["CF.INSERTNX", key, "ITEMS", "x"], ["CF.COMPACT", key], ["CF.RESERVE", key, "100"]]
@@ -195,8 +195,8 @@ def a_half_loaded_filter_returns_errors_and_survives_restarts(s):
     c = server.connect()
     workload.populate(c, big=True)
     parts = {}
-    for family, source, key in (("BF", "bf:big", "bf:half"), ("CF", "cf:big", "cf:half")):
-        parts[key] = half_load(c, family, source, key)
+    for prefix, source, key in (("BF", "bf:big", "bf:half"), ("CF", "cf:big", "cf:half")):
+        parts[key] = half_load(c, prefix, source, key)
     for step in ("at once", "after DEBUG RELOAD", "after a restart", "after RESTORE"):
         for key in parts:
             for call in commands_on(key):
@@ -216,7 +216,7 @@ def a_half_loaded_filter_returns_errors_and_survives_restarts(s):
                 c("DEL", key)
                 expect(c, ["RESTORE", key, "0", payload], OK)
     for key, chunks in parts.items():
-        load(c, family_of(key), key, chunks[-1:])
+        load(c, prefix_of(key), key, chunks[-1:])
         equal(digest(c, key), digest(c, key.replace("half", "big")))
 
 
@@ -258,23 +258,23 @@ def a_load_may_start_over(s):
 def chunks_out_of_order_are_errors_and_change_nothing(s):
     c = s.connect()
     workload.populate(c, big=True)
-    for family, source, key in (("BF", "bf:big", "bf:new"), ("CF", "cf:big", "cf:new")):
-        chunks = scan(c, family, source)
+    for prefix, source, key in (("BF", "bf:big", "bf:new"), ("CF", "cf:big", "cf:new")):
+        chunks = scan(c, prefix, source)
         for cursor, data in chunks[1:]:
-            check(isinstance(c(f"{family}.LOADCHUNK", key, cursor, data), Error), "a later chunk without the first")
+            check(isinstance(c(f"{prefix}.LOADCHUNK", key, cursor, data), Error), "a later chunk without the first")
         expect(c, ["EXISTS", key], 0)
-        load(c, family, key, chunks[:1])
+        load(c, prefix, key, chunks[:1])
         before = digest(c, key)
         for cursor, data in chunks[2:] + [(chunks[1][0], chunks[-1][1][:100]), (chunks[1][0], chunks[1][1] + b"x"),
                                           (chunks[1][0] + 1, chunks[1][1]), (0, chunks[1][1]), (-1, chunks[1][1]),
                                           (chunks[1][0], b"")]:
-            got = c(f"{family}.LOADCHUNK", key, cursor, data)
+            got = c(f"{prefix}.LOADCHUNK", key, cursor, data)
             check(isinstance(got, Error), f"LOADCHUNK {cursor} with {len(data)} bytes returned {got!r}")
             equal(digest(c, key), before, "the half-loaded filter")
-        load(c, family, key, chunks[1:])
+        load(c, prefix, key, chunks[1:])
         equal(digest(c, key), digest(c, source))
         for cursor, data in chunks[1:]:  # once more, onto a filter that is complete
-            check(isinstance(c(f"{family}.LOADCHUNK", key, cursor, data), Error))
+            check(isinstance(c(f"{prefix}.LOADCHUNK", key, cursor, data), Error))
         equal(digest(c, key), digest(c, source))
 
 
@@ -282,30 +282,30 @@ def chunks_out_of_order_are_errors_and_change_nothing(s):
 def truncated_damaged_and_foreign_chunks_are_errors(s):
     c = s.connect()
     workload.populate(c)
-    for family, source, bad in (("BF", "bf:one", Error("ERR received bad data")),
+    for prefix, source, bad in (("BF", "bf:one", Error("ERR received bad data")),
                                 ("CF", "cf:one", Error("Invalid header"))):
-        chunks = scan(c, family, source)
+        chunks = scan(c, prefix, source)
         cursor, data = chunks[0]
         for wrong in (b"", b"abc", b"KITHDUMP", data[:20], data[:63], b"\0" * len(data), b"\xff" * 64, os.urandom(500)):
-            got = c(f"{family}.LOADCHUNK", "new", cursor, wrong)
+            got = c(f"{prefix}.LOADCHUNK", "new", cursor, wrong)
             check(isinstance(got, Error), f"LOADCHUNK of {wrong[:20]!r} returned {got!r}")
-        expect(c, [f"{family}.LOADCHUNK", "new", 1, b"abc"], bad)
-        expect(c, [f"{family}.LOADCHUNK", "new", "x", data],
-               Error("ERR Second argument must be numeric") if family == "BF" else Error("Invalid position"))
-        # Chunks of the other family.
-        other = "CF" if family == "BF" else "BF"
-        check(isinstance(c(f"{other}.LOADCHUNK", "new", cursor, data), Error), "a chunk of the other family")
+        expect(c, [f"{prefix}.LOADCHUNK", "new", 1, b"abc"], bad)
+        expect(c, [f"{prefix}.LOADCHUNK", "new", "x", data],
+               Error("ERR Second argument must be numeric") if prefix == "BF" else Error("Invalid position"))
+        # Chunks of the other command set.
+        other = "CF" if prefix == "BF" else "BF"
+        check(isinstance(c(f"{other}.LOADCHUNK", "new", cursor, data), Error), "a chunk of the other command set")
         # A byte changed anywhere in a single chunk: an error at once, or when the filter is complete.
         if len(chunks) == 1:
             for at in range(0, len(data), max(1, len(data) // 200)):
                 flipped = bytearray(data)
                 flipped[at] ^= 1 << (at % 8)
                 c("DEL new")
-                got = c(f"{family}.LOADCHUNK", "new", cursor, bytes(flipped))
+                got = c(f"{prefix}.LOADCHUNK", "new", cursor, bytes(flipped))
                 check(isinstance(got, Error), f"byte {at} was changed, and LOADCHUNK returned {got!r}")
                 expect(c, "EXISTS new", 0)
         c("SET string v")
-        expect(c, [f"{family}.LOADCHUNK", "string", cursor, data], WRONGTYPE)
+        expect(c, [f"{prefix}.LOADCHUNK", "string", cursor, data], WRONGTYPE)
         expect(c, "GET string", b"v")
     expect(c, "EXISTS new", 0)
 

@@ -133,14 +133,14 @@ def redis_cli_sends_every_command(s):
     check(cli(s, "BF.RESERVE", "b", "0.01", "1000").startswith(b"ERR item exists"))
     check(b"Number of items deleted\n2\n" in cli(s, "CF.INFO", "c"))
     check(b"kind\nblocked\n" in cli(s, "KITH.STATS", "k"))
-    for family, key in (("BF", "b"), ("CF", "c")):
+    for prefix, key in (("BF", "b"), ("CF", "c")):
         cursor = "0"
         while True:
-            next_cursor, data = cli(s, f"{family}.SCANDUMP", key, cursor).split(b"\n", 1)
+            next_cursor, data = cli(s, f"{prefix}.SCANDUMP", key, cursor).split(b"\n", 1)
             cursor = next_cursor.decode()
             if cursor == "0":
                 break
-            equal(cli(s, f"{family}.LOADCHUNK", key + "2", cursor, data=data), b"OK")
+            equal(cli(s, f"{prefix}.LOADCHUNK", key + "2", cursor, data=data), b"OK")
         equal(cli(s, "DEBUG", "DIGEST-VALUE", key), cli(s, "DEBUG", "DIGEST-VALUE", key + "2"))
     following, total, data = cli(s, "KITH.DUMP", "k", "0").split(b"\n", 2)
     equal([following, int(total)], [b"0", len(data)])

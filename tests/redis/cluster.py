@@ -138,10 +138,10 @@ class Cluster:
 def filters_move_with_their_slots_while_clients_use_them(s):
     cluster = Cluster(s)
     client = cluster.client()
-    keys = [f"{family}:{{{tag}}}" for family in ("bf", "cf") for tag in range(30)]
+    keys = [f"{prefix}:{{{tag}}}" for prefix in ("bf", "cf") for tag in range(30)]
     for key in keys:
-        family = key[:2].upper()
-        if family == "BF":
+        prefix = key[:2].upper()
+        if prefix == "BF":
             equal(client("BF.RESERVE", key, "0.01", "100"), OK)
             equal(len(client("BF.MADD", key, *[f"before{i}" for i in range(300)])), 300)
         else:
@@ -156,12 +156,12 @@ def filters_move_with_their_slots_while_clients_use_them(s):
             number = 0
             while not stop.is_set():
                 for key in mine:
-                    family = key[:2].upper()
-                    reply = own(f"{family}.ADD", key, f"during{number}")
+                    prefix = key[:2].upper()
+                    reply = own(f"{prefix}.ADD", key, f"during{number}")
                     if reply not in (0, 1):
                         wrong.append((key, reply))
                     written[key] = number + 1
-                    reply = own(f"{family}.MEXISTS", key, "before7", f"during{number}", "before299")
+                    reply = own(f"{prefix}.MEXISTS", key, "before7", f"during{number}", "before299")
                     if reply != [1, 1, 1]:
                         wrong.append((key, reply))
                 number += 1
@@ -185,9 +185,9 @@ def filters_move_with_their_slots_while_clients_use_them(s):
     check(not wrong, f"{len(wrong)} wrong replies, the first is {wrong[:1]}")
     check(min(written.values()) > 3, f"only {min(written.values())} writes to a key while slots moved")
     for key in keys:
-        family = key[:2].upper()
+        prefix = key[:2].upper()
         items = [f"before{i}" for i in range(300)] + [f"during{i}" for i in range(written[key])]
-        equal(client(f"{family}.MEXISTS", key, *items), [1] * len(items), key)
+        equal(client(f"{prefix}.MEXISTS", key, *items), [1] * len(items), key)
     for node in cluster.nodes:  # every replica is equal to its primary
         c = node.connect()
         state = info(c, "replication")
@@ -204,7 +204,7 @@ def no_acknowledged_write_is_lost_when_a_primary_is_killed(s):
     cluster = Cluster(s, FAILOVER_MS)
     client = cluster.client()
     rng = s.random
-    keys = [f"{family}:{{{tag}}}" for family in ("bf", "cf") for tag in range(12)]
+    keys = [f"{prefix}:{{{tag}}}" for prefix in ("bf", "cf") for tag in range(12)]
     acknowledged = {key: [] for key in keys}
 
     def write(number):

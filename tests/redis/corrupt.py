@@ -191,9 +191,9 @@ def damaged_dumps_in_the_layouts_of_redisbloom(s):
     server, c = start(s)
     expect(c, "CONFIG SET kith.compat redisbloom", OK)
     names = workload.populate(c)
-    for family, command, module_type in (("bf", workload.bf_command, "MBbloom--"),
+    for prefix, command, module_type in (("bf", workload.bf_command, "MBbloom--"),
                                          ("cf", workload.cf_command, "MBbloomCF")):
-        loop(s, c, server, dumps(c, [n for n in names if n.startswith(family)]), command, module_type)
+        loop(s, c, server, dumps(c, [n for n in names if n.startswith(prefix)]), command, module_type)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,8 @@
 """KITH.*: filters of any kind, equal geometry, merging and intersecting, statistics."""
 from resp import Error, Map, OK
 from server import WRONGTYPE, check, digest, equal, expect, expect_error, main, test
+from tool import Tool
 
-ADDABLE = ["bloom", "blocked", "counting", "blocked_counting", "cuckoo", "overlap"]
-DELETABLE = ["counting", "blocked_counting", "cuckoo", "overlap"]
 STATS = [b"kind", b"options", b"count", b"estimated", b"capacity", b"rate", b"rate_now", b"bytes", b"memory", b"layers",
          b"hash", b"recipe", b"deleted", b"state"]
 COMMANDS = ["KITH.RESERVE", "KITH.ADD", "KITH.MADD", "KITH.EXISTS", "KITH.MEXISTS", "KITH.DEL", "KITH.COUNT",
@@ -28,9 +27,11 @@ def both(suite):
 
 @test
 def every_kind_can_be_reserved_and_used(s):
+    with Tool() as t:
+        addable, deletable = t.kinds("add", "-grow"), t.kinds("remove")
     for c, yes, no in both(s):
         c("FLUSHALL")
-        for kind in ADDABLE:
+        for kind in addable:
             expect(c, f"KITH.RESERVE {kind} {kind} 0.001 1000000", OK)
             expect(c, f"KITH.ADD {kind} a", yes)
             expect(c, f"KITH.MADD {kind} b c", [yes, yes])
@@ -40,12 +41,12 @@ def every_kind_can_be_reserved_and_used(s):
             equal(stats(c, kind)[b"kind"], kind.encode())
             equal(stats(c, kind)[b"count"], 3)
             equal(stats(c, kind)[b"capacity"], 1000000)
-        for kind in DELETABLE:
+        for kind in deletable:
             expect(c, f"KITH.COUNT {kind} a", 1)
             expect(c, f"KITH.DEL {kind} a", yes)
             expect(c, f"KITH.EXISTS {kind} a", no)
             equal(stats(c, kind)[b"deleted"], 1)
-        for kind in set(ADDABLE) - set(DELETABLE):
+        for kind in set(addable) - set(deletable):
             check(isinstance(c(f"KITH.DEL {kind} a"), Error), f"{kind} has no deletion")
             expect(c, f"KITH.EXISTS {kind} a", yes)
 
@@ -140,7 +141,9 @@ def filters_like_another_can_be_merged(s):
         equal(digest(c, a, b), before, "the sources")
         expect(c, f"KITH.MERGE {a} {a} {b}", OK)
         equal(c("KITH.MEXISTS", a, "a5", "b5"), [1, 1])
-    for kind in ("bloom", "blocked"):
+    with Tool() as t:
+        intersectable = t.kinds("intersect")
+    for kind in intersectable:
         a, b, common = f"ia{kind}", f"ib{kind}", f"ic{kind}"
         c(f"KITH.RESERVE {a} {kind} 0.001 1000")
         c(f"KITH.RESERVE {b} LIKE {a}")

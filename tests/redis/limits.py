@@ -67,11 +67,11 @@ def growth_stops_at_the_cap_with_a_named_error(s):
     server = s.start(memory_bytes=4 * GIB)
     c = server.connect()
     expect(c, f"CONFIG SET kith.max-filter-bytes {MIB}", OK)
-    for family, reserve in (("BF", "BF.RESERVE {} 0.01 1000"), ("CF", "CF.RESERVE {} 1000 EXPANSION 2")):
-        key = family.lower()
+    for prefix, reserve in (("BF", "BF.RESERVE {} 0.01 1000"), ("CF", "CF.RESERVE {} 1000 EXPANSION 2")):
+        key = prefix.lower()
         expect(c, reserve.format(key), OK)
         added, error, number = [], None, 0
-        insert = [f"{family}.INSERT", key, "ITEMS"]
+        insert = [f"{prefix}.INSERT", key, "ITEMS"]
         while error is None:
             batch = [f"i{i}" for i in range(number, number + 10000)]
             number += 10000
@@ -81,13 +81,13 @@ def growth_stops_at_the_cap_with_a_named_error(s):
             added += good
             # An item that was refused may fit now, because later ones have moved entries of the cuckoo filter.
             refused = [item for item, reply in zip(batch, replies) if isinstance(reply, Error) or reply == -1]
-            error = next((r for r in (c(f"{family}.ADD", key, item) for item in refused) if isinstance(r, Error)), None)
+            error = next((r for r in (c(f"{prefix}.ADD", key, item) for item in refused) if isinstance(r, Error)), None)
             check(number < 5000000, "the filter grows without end")
         check(isinstance(error, Error) and "max-filter-bytes" in error, f"the error is {error!r}")
         check(c("MEMORY", "USAGE", key) <= 1.1 * MIB, "the filter is larger than the cap")
         for start in range(0, len(added), 10000):
             batch = added[start:start + 10000]
-            equal(c(f"{family}.MEXISTS", key, *batch), [1] * len(batch))
+            equal(c(f"{prefix}.MEXISTS", key, *batch), [1] * len(batch))
         expect(c, f"CONFIG SET kith.max-filter-bytes {4 * MIB}", OK)
         check(1 in c(*insert, *(f"now it grows {i}" for i in range(20))), "the filter does not grow")
         expect(c, f"CONFIG SET kith.max-filter-bytes {MIB}", OK)

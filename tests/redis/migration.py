@@ -30,13 +30,13 @@ def argument_of(word, key):
     return bytes.fromhex(word[4:]) if word.startswith("hex:") else word
 
 
-def family_of(name):
+def prefix_of(name):
     return name[:2].upper()
 
 
 def check_replies(c, name, key=None):
     """Every lookup, count and INFO field that the fixture lists."""
-    key, family = key or name, family_of(name)
+    key, prefix = key or name, prefix_of(name)
     fields, found, counted = {}, {"present": [], "false": [], "absent": []}, []
     for line in (FIXTURES / f"{name}.items").read_text().splitlines():
         sort, rest = line.split(" ", 1)
@@ -51,17 +51,17 @@ def check_replies(c, name, key=None):
     for sort, items in found.items():
         if items:
             want = 0 if sort == "absent" else 1
-            equal(c(f"{family}.MEXISTS", key, *items), [want] * len(items), f"{name}: {sort} items")
-            equal(c(f"{family}.EXISTS", key, items[0]), want)
+            equal(c(f"{prefix}.MEXISTS", key, *items), [want] * len(items), f"{name}: {sort} items")
+            equal(c(f"{prefix}.EXISTS", key, items[0]), want)
     for item, count in counted:
         equal(c("CF.COUNT", key, item), count, f"{name}: copies of {item}")
-    got = c(f"{family}.INFO", key)
+    got = c(f"{prefix}.INFO", key)
     equal(list(zip(map(str, got[0::2]), got[1::2])), list(fields.items()), f"INFO of {name}")
     check(len(found["present"]) + len(found["absent"]) + len(counted) > 0 and fields, f"{name}.items lists nothing")
 
 
 def check_type(c, name):
-    equal(str(c("TYPE", name)), "MBbloom--" if family_of(name) == "BF" else "MBbloomCF")
+    equal(str(c("TYPE", name)), "MBbloom--" if prefix_of(name) == "BF" else "MBbloomCF")
 
 
 def check_all(c, names=NAMES):
@@ -77,7 +77,7 @@ def same_bytes(c, name, key=None):
 
 
 @test
-def there_are_fixtures_of_both_families(s):
+def there_are_fixtures_of_both_command_sets(s):
     check(len([n for n in NAMES if n.startswith("bf")]) >= 5 and len([n for n in NAMES if n.startswith("cf")]) >= 5)
 
 
@@ -96,7 +96,7 @@ def chunks_are_loaded_and_scanned_as_they_were(s):
     for name in NAMES:
         chunks = chunks_of(name)
         for cursor, data in chunks:
-            expect(c, [f"{family_of(name)}.LOADCHUNK", name, cursor, data], OK)
+            expect(c, [f"{prefix_of(name)}.LOADCHUNK", name, cursor, data], OK)
         if not chunks:  # an empty cuckoo filter
             continue
         check_type(c, name)
@@ -104,7 +104,7 @@ def chunks_are_loaded_and_scanned_as_they_were(s):
         same_bytes(c, name)
         cursor, scanned = 0, []
         while True:
-            cursor, data = c(f"{family_of(name)}.SCANDUMP", name, cursor)
+            cursor, data = c(f"{prefix_of(name)}.SCANDUMP", name, cursor)
             if cursor == 0:
                 break
             scanned.append((cursor, data))
@@ -209,11 +209,11 @@ def migrated_filters_can_be_used_further(s):
     wait_until(lambda: info(r, "replication").get("master_link_status") == "up", about="the replica is in sync")
     for name in NAMES:
         items = [f"further{i}" for i in range(500)]
-        replies = c(f"{family_of(name)}.INSERT", name, "ITEMS", *items)
+        replies = c(f"{prefix_of(name)}.INSERT", name, "ITEMS", *items)
         equal(len(replies), len(items))
         kept = [item for item, reply in zip(items, replies) if reply in (0, 1) and not isinstance(reply, Error)]
-        equal(c(f"{family_of(name)}.MEXISTS", name, *kept), [1] * len(kept))
-        if family_of(name) == "CF":
+        equal(c(f"{prefix_of(name)}.MEXISTS", name, *kept), [1] * len(kept))
+        if prefix_of(name) == "CF":
             for item in kept[:50]:
                 equal(c("CF.DEL", name, item), 1)
         expect(c, ["COPY", name, name + ":2"], 1)
@@ -245,15 +245,15 @@ def truncated_chunks_of_redisbloom_are_errors(s):
         chunks = chunks_of(name)
         if len(chunks) < 2:
             continue
-        family = family_of(name)
+        prefix = prefix_of(name)
         (first, header), (second, data) = chunks[0], chunks[1]
         for wrong in (header[:-1], header + b"x", header[:10], b"\xff" * len(header), bytes(len(header))):
-            check(isinstance(c(f"{family}.LOADCHUNK", name, first, wrong), Error), f"{name}: header {wrong[:20]!r}")
+            check(isinstance(c(f"{prefix}.LOADCHUNK", name, first, wrong), Error), f"{name}: header {wrong[:20]!r}")
             expect(c, ["EXISTS", name], 0)
-        expect(c, [f"{family}.LOADCHUNK", name, first, header], OK)
+        expect(c, [f"{prefix}.LOADCHUNK", name, first, header], OK)
         for wrong in (data + b"x" * 100000, b""):
-            check(isinstance(c(f"{family}.LOADCHUNK", name, second, wrong), Error), f"{name}: {len(wrong)} bytes")
-        check(isinstance(c(f"{family}.LOADCHUNK", name, 1 << 50, data), Error), f"{name}: a cursor past the end")
+            check(isinstance(c(f"{prefix}.LOADCHUNK", name, second, wrong), Error), f"{name}: {len(wrong)} bytes")
+        check(isinstance(c(f"{prefix}.LOADCHUNK", name, 1 << 50, data), Error), f"{name}: a cursor past the end")
         c("DEL", name)
 
 

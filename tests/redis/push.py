@@ -8,12 +8,9 @@ from resp import Error
 from server import ROOT, check, equal, main, test, wait_until
 from tool import KITH, Tool
 
-KINDS = {
-    "bloom": ["-k", "bloom"], "blocked": ["-k", "blocked", "--untrusted"], "counting": ["-k", "counting"],
-    "blocked_counting": ["-k", "blocked_counting"], "cuckoo": ["-k", "cuckoo", "--untrusted"],
-    "overlap": ["-k", "overlap"], "fuse": ["-k", "fuse"], "grown": ["--grow", "-n", "300"],
-    "grown_delete": ["--grow", "--delete", "-n", "300"],
-}
+# Further filters, besides one of each kind with default options: a name and the options of `kith build`.
+MORE = {"blocked_untrusted": ["-k", "blocked", "--untrusted"], "cuckoo_untrusted": ["-k", "cuckoo", "--untrusted"],
+        "grown": ["--grow", "-n", "300"], "grown_delete": ["--grow", "--delete", "-n", "300"]}
 
 
 def address(server, key="k"):
@@ -30,14 +27,15 @@ def every_kind_comes_back_byte_for_byte(s):
         t.keys("list", 0, 4000)
         t.keys("queries", 2000, 12000)
         c = s.connect()
-        for kind, options in KINDS.items():
+        filters = {kind: ["-k", kind] for kind in t.kinds()} | MORE
+        for name, options in filters.items():
             t("build", "-o", "f.kith", *options, "--note", "a note", "list")
-            t("push", "f.kith", address(s.server, kind))
-            t("pull", address(s.server, kind), "-o", "copy.kith")
-            equal(t.read("copy.kith"), t.read("f.kith"), kind)
-            equal(t("query", address(s.server, kind), "queries"), t("query", "f.kith", "queries"), kind)
-            equal(c("TTL", kind), -1, kind)
-        equal(names(c), sorted(KINDS))
+            t("push", "f.kith", address(s.server, name))
+            t("pull", address(s.server, name), "-o", "copy.kith")
+            equal(t.read("copy.kith"), t.read("f.kith"), name)
+            equal(t("query", address(s.server, name), "queries"), t("query", "f.kith", "queries"), name)
+            equal(c("TTL", name), -1, name)
+        equal(names(c), sorted(filters))
 
 
 @test

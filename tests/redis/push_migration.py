@@ -41,18 +41,18 @@ def address(port, key):
 
 def redisbloom(name):
     """A server that replies as RedisBloom did."""
-    chunks, family = chunks_of(name), "BF" if name.startswith("bf") else "CF"
+    chunks, prefix = chunks_of(name), "BF" if name.startswith("bf") else "CF"
 
     def reply(args):
         if args[0] == b"TYPE":
-            return simple("MBbloom--" if family == "BF" else "MBbloomCF")
-        if args[0].decode() != family + ".SCANDUMP":
+            return simple("MBbloom--" if prefix == "BF" else "MBbloomCF")
+        if args[0].decode() != prefix + ".SCANDUMP":
             return error("ERR unknown command")
         cursors = [cursor for cursor, _ in chunks]
         at = cursors.index(int(args[2])) + 1 if int(args[2]) else 0
         if at < len(chunks):
             return array(integer(chunks[at][0]), bulk(chunks[at][1]))
-        return array(integer(0), bulk(b"" if family == "BF" else None))
+        return array(integer(0), bulk(b"" if prefix == "BF" else None))
     return reply
 
 
@@ -75,14 +75,14 @@ def filters_of_redisbloom_give_the_same_results_on_kith(s):
             equal(t.read("f.dump")[HEADER_BYTES:-CHECKSUM_BYTES], (FIXTURES / f"{name}.chunks").read_bytes(), name)
             t("push", "f.dump", address(s.server.port, name))
             check_results(t, s.server.port, name, name)
-            family = "BF" if name.startswith("bf") else "CF"
-            reply = c(f"{family}.INFO", name)
+            prefix = "BF" if name.startswith("bf") else "CF"
+            reply = c(f"{prefix}.INFO", name)
             got = {str(k): str(v) for k, v in zip(reply[::2], reply[1::2])}
             equal(got, items_of(name)[2], name)
             equal(c("TTL", name), -1)
             # what kith info says about the dump
             facts = t("info", "f.dump").decode()
-            check(family == "BF" and "MBbloom--" in facts or family == "CF" and "MBbloomCF" in facts, facts)
+            check(prefix == "BF" and "MBbloom--" in facts or prefix == "CF" and "MBbloomCF" in facts, facts)
             count = int(items_of(name)[2]["Number of items inserted"])
             check(f"items            {count:,}\n" in facts, facts)
 

@@ -1,4 +1,5 @@
 """Runs the command line tool in the tests of kith push, kith pull and kith query."""
+import json
 import os
 import pathlib
 import shutil
@@ -39,6 +40,14 @@ class Tool:
         check(self.err.count("\n") == 1 and self.err.startswith("kith "), f"not one line of kith: {self.err!r}")
         for words in [says] if isinstance(says, str) else says:
             check(words in self.err, f"the error does not say {words!r}:\n  {self.err}")
+
+    def kinds(self, *words):
+        """The kinds of filters that support every word, such as "add", and none that is written as "-add"."""
+        kinds = {kind["kind"]: kind["can"].split() for kind in json.loads(self("kinds", "--json"))["kinds"]}
+        found = [kind for kind, can in kinds.items()
+                 if all(word[1:] not in can if word.startswith("-") else word in can for word in words)]
+        check(found, f"there is no kind that supports {' '.join(words)}")
+        return found
 
     def path(self, name):
         return self.folder / name

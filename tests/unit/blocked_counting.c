@@ -200,7 +200,7 @@ TEST(copies_of_absent_keys_match_the_formula) {
             }
         }
         for (unsigned hits = 1; hits <= HITS; hits++) {
-            double p = kithi_blocked_hit(lanes, BLOCK_COUNTERS / lanes, f->head.params[1], KEYS, hits);
+            double p = kithi_blocked_hit(lanes, BLOCK_COUNTERS / lanes, f->geometry.lanes.blocks, KEYS, hits);
             double mean = sum[hits] / FILTERS;
             double error = sqrt((squares[hits] / FILTERS - mean * mean) / (FILTERS - 1));
             printf("%s: %u or more by the formula %.5f, measured %.5f +- %.5f\n", LANES[i], hits, p, mean, error);

@@ -55,8 +55,8 @@ static double rate_of_blocks(const kith_filter *f, const kith_plan *plan) {
 /* One digest for each combination of place and fingerprint: core/mix.h, backwards. With one region the upper half of
  * the digest determines the place, and the XOR of the two halves the fingerprint. */
 static double rate_of_slots(const kith_filter *f, const kith_plan *plan) {
-    CHECK_EQ_U64(f->head.params[2], 1);
-    uint64_t places = 2 * f->head.params[1], fingerprints = (UINT64_C(1) << plan->fingerprint_bits) - 1, yes = 0;
+    CHECK_EQ_U64(f->geometry.cf.regions, 1);
+    uint64_t places = f->geometry.cf.places, fingerprints = (UINT64_C(1) << plan->fingerprint_bits) - 1, yes = 0;
     for (uint64_t place = 0; place < places; place++) {
         uint64_t high = (place << 32 | UINT32_MAX / 2) / places;
         for (uint64_t i = 0; i < fingerprints; i++) {
@@ -141,8 +141,9 @@ TEST(no_cuckoo_filter_at_capacity_exceeds_its_promise) {
                 CHECK_OK(kithi_plan_spec(&spec, &head));
                 kithi_shape shape = {0};
                 CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
+                kithi_cf_geometry g = kithi_kind_by_id(head.kind_id)->decode(&head).cf;
                 double top = exp2(shape.fingerprint_bits) - 1;
-                CHECK((double)n / ((double)head.params[2] * (double)head.params[1] * top) <= RATES[r]);
+                CHECK((double)n / ((double)g.regions * (double)g.half * top) <= RATES[r]);
             }
 }
 

@@ -6,6 +6,7 @@
 
 #define KIND "ribbon"
 #include "core/mix.h"
+#include "filters/ribbon_lookup.h"
 #include "unit/static_kind.h"
 
 TEST(a_million_keys_and_more_need_at_most_2_percent_more_than_the_information) {
@@ -135,10 +136,9 @@ static kith_filter *created_with_stash(uint64_t capacity, uint64_t stash, const 
     kithi_shape shape;
     kith_filter *filter = NULL;
     CHECK_OK(kithi_plan_spec(&spec, &head));
-    static const unsigned SLOTS[] = {1, 2, 3};
-    for (size_t i = 0; i < LENGTH(SLOTS); i++)
-        head.params[SLOTS[i]] = i == 2 ? 64 : 0;
-    head.params[4] = stash;
+    for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++)
+        head.params[KITHI_RIBBON_SLOTS + i] = i == KITHI_RIBBON_LEVELS - 1 ? 64 : 0;
+    head.params[KITHI_RIBBON_STASH] = stash;
     CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
     head.body_bytes = shape.body_bytes;
     CHECK_OK(kithi_filter_create(&spec, &head, &filter));

@@ -5,10 +5,23 @@
 #
 # A layer is a folder of src, or a group of files directly in src. "front" is every file in src that has no other layer.
 
+# Reads the names of kinds from a register, such as KIND(bloom) in src/kinds.def.
+function read_kinds(register,   line) {
+    while ((getline line < register) > 0)
+        if (line ~ /^(KIND|TABLE)\(/) {
+            gsub(/^[A-Z]*\(|\).*/, "", line)
+            kinds[line] = 1
+        }
+    close(register)
+}
+
 # Returns the kind that a file of filters/ or tables/ belongs to: cuckoo.c and cuckoo_find.c belong to the same kind.
+# One name may begin with another: blocked_counting_lookup.h belongs to blocked_counting, not to blocked.
 function kind(path) {
     sub(/.*\//, "", path)
-    sub(/[_.].*/, "", path)
+    sub(/\..*/, "", path)
+    while (!(path in kinds) && sub(/_[^_]*$/, "", path)) {
+    }
     return path
 }
 
@@ -69,6 +82,8 @@ BEGIN {
     }
     known["src/kinds.def"] = 1
     known["src/tables.def"] = 1
+    read_kinds("src/kinds.def")
+    read_kinds("src/tables.def")
 }
 
 /^[ \t]*#[ \t]*include[ \t]*[<"]/ {

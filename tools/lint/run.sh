@@ -41,14 +41,17 @@ for pair in contract/fault tables/table_fault; do
   fi
 done
 
-# tests/splitmix.h is the generator of all tests. tests/interop has another, because it uses nothing of kith.
-copies=$(grep -rlis bf58476d1ce4e5b9 tests | grep -v '^tests/interop/')
-if [ "$copies" = tests/splitmix.h ]; then
-  report "the tests have one SplitMix64" ok
-else
-  echo "$copies" >&2
-  report "the tests have one SplitMix64, tests/splitmix.h" FAILED
-fi
+# splitmix.h is the generator of all tests, and of all benchmarks. tests/interop has another, because it uses nothing of
+# kith.
+for folder in tests bench; do
+  copies=$(grep -rlis bf58476d1ce4e5b9 $folder | grep -v '^tests/interop/')
+  if [ "$copies" = $folder/splitmix.h ]; then
+    report "$folder has one SplitMix64" ok
+  else
+    echo "$copies" >&2
+    report "$folder has one SplitMix64, $folder/splitmix.h" FAILED
+  fi
+done
 
 # Other versions of clang-format format differently.
 if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then

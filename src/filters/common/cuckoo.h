@@ -52,10 +52,6 @@ static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kith
     }
 }
 
-static inline uint64_t kithi_cf_regions(const kithi_head *head) {
-    return head->params[KITHI_REGIONS];
-}
-
 static inline uint8_t *kithi_cf_region(const kithi_cf_layout *layout, const kith_filter *f, uint64_t region) {
     (void)layout;
     return f->body + region * f->geometry.cf.stride;

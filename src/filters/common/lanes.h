@@ -25,7 +25,8 @@
 /* The value of the option "lanes": the index of the number of lanes in "auto|4|8|16". */
 static inline uint64_t kithi_lanes_option(const kithi_head *head, unsigned index) {
     (void)index;
-    return head->params[KITHI_LANES] == 4 ? 1 : head->params[KITHI_LANES] == 8 ? 2 : 3;
+    uint64_t lanes = kithi_lanes_decode(head).lanes.lanes;
+    return lanes == 4 ? 1 : lanes == 8 ? 2 : 3;
 }
 
 /* ---- sizes ---- */

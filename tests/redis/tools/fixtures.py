@@ -109,19 +109,19 @@ class Server:
             time.sleep(0.1)
 
 
-def chunks(r, family, key):
+def chunks(r, prefix, key):
     """u64 cursor, u64 length, bytes: for each reply of SCANDUMP"""
     cursor, out = 0, b""
     while True:
-        cursor, data = r.execute_command(family + ".SCANDUMP", key, cursor)
+        cursor, data = r.execute_command(prefix + ".SCANDUMP", key, cursor)
         if cursor == 0:
             return out
         out += struct.pack("<QQ", cursor, len(data)) + data
 
 
-def item_list(r, family, key, operations):
+def item_list(r, prefix, key, operations):
     def found(items):
-        return r.execute_command(family + ".MEXISTS", key, *items)
+        return r.execute_command(prefix + ".MEXISTS", key, *items)
 
     added, removed = [], set()
     for words, reply in operations:
@@ -145,9 +145,9 @@ def item_list(r, family, key, operations):
     # The first items are in the oldest level, the last ones in the newest.
     shown = kept[:SHOWN] + kept[-SHOWN:] if len(kept) > 2 * SHOWN else kept
     lines += ["present %s" % i for i in shown]
-    if family == "CF":
+    if prefix == "CF":
         lines += ["copies %d %s" % (r.execute_command("CF.COUNT", key, i), i) for i in shown[:20]]
-    info = r.execute_command(family + ".INFO", key)
+    info = r.execute_command(prefix + ".INFO", key)
     lines += ["info %s=%s" % (n.decode(), v) for n, v in zip(info[::2], info[1::2])]
     return "\n".join(lines) + "\n"
 
@@ -167,12 +167,12 @@ def main(module, folder):
             file.write(content if isinstance(content, bytes) else content.encode())
 
     for key, filters in FILTERS.items():
-        family = key[:2].upper()
+        prefix = key[:2].upper()
         operations = [(words, r.execute_command(*[argument(word, key) for word in words])) for words in filters]
         write(key + ".operations", "".join(" ".join(str(word) for word in words) + "\n" for words, _ in operations))
-        write(key + ".items", item_list(r, family, key, operations))
+        write(key + ".items", item_list(r, prefix, key, operations))
         write(key + ".dump", r.dump(key))
-        write(key + ".chunks", chunks(r, family, key))
+        write(key + ".chunks", chunks(r, prefix, key))
     shutil.copy(server.find(".incr.aof"), os.path.join(folder, "commands.aof"))
     r.bgrewriteaof()
     server.wait_for_child()
