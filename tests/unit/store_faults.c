@@ -488,56 +488,6 @@ TEST(a_refresh_without_memory_applies_nothing_twice) {
     disk_free(&disk);
 }
 
-/* ---- damage in the snapshot ---- */
-
-TEST(a_checkpoint_of_a_damaged_snapshot_is_refused) {
-    for (unsigned variant = 0; variant < VARIANTS; variant++) {
-        disk_init(&disk, 1);
-        kithi_files files = disk_files(&disk);
-        kith_filter *filter = empty_filter(variant), *full = NULL;
-        for (uint64_t key = 0; key < 15; key++)
-            CHECK_OK(kith_filter_add(filter, &key, sizeof key, NULL));
-        kith_store *store;
-        CHECK_OK(kithi_store_create_with(&files, PATH, filter, NULL, &store));
-        CHECK_OK(kith_store_close(store));
-        struct disk_bytes *snapshot = &disk.files[disk_find(disk.names, PATH)->file].now;
-        uint64_t body_bytes = filter->head.body_bytes;
-        for (uint64_t at = 192; at < 192 + body_bytes; at += 1 + body_bytes / 97) {
-            snapshot = &disk.files[disk_find(disk.names, PATH)->file].now;
-            snapshot->at[at] ^= 4;
-            kith_status status = kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store);
-            if (status != KITH_OK) { /* headers of layers are verified when the store is opened */
-                CHECK_STATUS(status, KITH_E_CORRUPT);
-                snapshot->at[at] ^= 4;
-                continue;
-            }
-            CHECK_OK(kith_store_verify(store) == KITH_E_CORRUPT ? KITH_OK : KITH_E_IO);
-            kith_status added = kith_store_add_digest(store, splitmix_mix(at), NULL);
-            CHECK(is_outcome(added));
-            struct disk_bytes before = disk_copy(snapshot);
-            int file = disk_find(disk.names, PATH)->file, journal = disk_find(disk.names, "x-journal")->file;
-            CHECK_STATUS(kith_store_checkpoint(store), KITH_E_CORRUPT);
-            CHECK_STATUS(kith_store_close_plain(store), KITH_E_CORRUPT);
-            CHECK(disk_find(disk.names, PATH)->file == file && disk_find(disk.names, "x-journal")->file == journal);
-            CHECK(snapshot->n == before.n && memcmp(snapshot->at, before.at, before.n) == 0);
-            free(before.at);
-            CHECK_OK(kith_store_close(store));
-            /* without the damage the checkpoint works, and nothing was lost */
-            snapshot->at[at] ^= 4;
-            CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
-            CHECK_OK(kith_store_verify(store));
-            CHECK_OK(kith_store_checkpoint(store));
-            for (uint64_t key = 0; key < 15; key++)
-                CHECK(kith_store_has(store, &key, sizeof key));
-            CHECK_OK(kith_store_replace(store, filter));
-            CHECK_OK(kith_store_close(store));
-        }
-        kith_filter_free(filter);
-        kith_filter_free(full);
-        disk_free(&disk);
-    }
-}
-
 /* ---- memory ---- */
 
 /* Every allocation fails, once or from then on. A call that fails for lack of memory has not happened. */
