@@ -7,7 +7,10 @@
  *                those that are accepted, and those that are refused, each of which searches as far as it may
  *     growth     random digests that make layers append a layer: this allocates and clears memory in proportion to it
  *
- * Each figure is the slowest add of a run, and the lowest of RUNS runs, because interrupts count as CPU time, too. */
+ * Each figure is the slowest add of a run, and the lowest of RUNS runs, because interrupts count as CPU time, too.
+ *
+ * With at least 10^6 keys and 3 runs, the defaults, it exits with 1 if any add takes more than 1000 us, except for those
+ * of "growth". Smaller runs test only that it works. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -20,7 +23,8 @@
 
 #include "splitmix.h"
 
-enum { REFUSED_MAX = 300, RUNS_MAX = 100 };
+enum { REFUSED_MAX = 300, RUNS_MAX = 100, FULL_KEYS = 1000000, FULL_RUNS = 3 };
+#define ADD_US_MAX 1000.0
 #define REGION_SLOTS (UINT64_C(1) << 18) /* a region of a filter has at most this many: docs/format.md */
 
 static const struct {
@@ -43,6 +47,16 @@ typedef struct slowest {
 static void die(const char *what, kith_status status) {
     fprintf(stderr, "worst_add: %s: %s\n", what, kith_status_text(status));
     exit(1);
+}
+
+static bool too_slow;
+
+static void expect_fast(const kith_filter_spec *spec, const char *which, double us) {
+    if (us <= ADD_US_MAX)
+        return;
+    fprintf(stderr, "worst_add: %s %s: the slowest %s add takes %.0f us of CPU time, promised are at most %.0f\n",
+            spec->kind, spec->options != NULL ? spec->options : "", which, us, ADD_US_MAX);
+    too_slow = true;
 }
 
 static double now_us(void) {
@@ -122,6 +136,11 @@ static void measure(size_t subject, uint64_t n, unsigned runs) {
            (unsigned long long)n, (unsigned long long)plan.search_slots, random.accepted, attack.accepted,
            attack.refused, random.growing);
     (void)fflush(stdout);
+    if (n < FULL_KEYS || runs < FULL_RUNS)
+        return;
+    expect_fast(&spec, "random", random.accepted);
+    expect_fast(&spec, "accepted", attack.accepted);
+    expect_fast(&spec, "refused", attack.refused);
 }
 
 int main(int argc, char **argv) {
@@ -136,5 +155,5 @@ int main(int argc, char **argv) {
            "refused", "growth");
     for (size_t i = 0; i < sizeof SUBJECTS / sizeof *SUBJECTS; i++)
         measure(i, (uint64_t)keys, (unsigned)runs);
-    return 0;
+    return too_slow;
 }

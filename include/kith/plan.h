@@ -101,11 +101,12 @@ typedef struct kith_plan {
                                   copies more, until a stash is full: see kith_filter_add() */
     double failure;            /* probability that `capacity` distinct keys do not all fit */
     const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
-    uint64_t search_slots;     /* the most slots that one add visits when it has to move entries to free a slot: at most
-                                  16,384 or, for a random walk, the entries that it may move (option max) times the
-                                  slots in a bucket (option b); 0 for kinds that do not search. overlap may first visit
-                                  4,096 slots in a short search that finds nothing; they are not counted. For layers,
-                                  the number of the newest layer */
+    uint64_t search_slots;     /* the most slots that one add visits when it has to move entries to free a slot,
+                                  whatever the keys are; a slot that is visited twice counts twice. 0 for kinds that do
+                                  not search. A search visits at most 16,384 slots, or those of as many buckets as a
+                                  random walk may move entries (option max). If it finds nothing, it visits them again,
+                                  to undo the walk or to find an entry for the stash. overlap visits at most 4,096 slots
+                                  before, in a short search. For layers, the number of the newest layer */
     unsigned lookup_cells;     /* how many cells a lookup reads at most (layers: per layer): the bits or counters of the
                                   key, its candidate slots (cuckoo kinds), or the cells whose XOR is compared with the
                                   fingerprint (static kinds; of the 64 cells of ribbon about half). For static kinds

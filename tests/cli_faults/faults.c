@@ -476,7 +476,8 @@ static void try_mode(const mode *m) {
     for (const scene *s = SCENES; s < SCENES + SCENE_COUNT; s++)
         if (only != NULL ? strcmp(only, s->name) == 0 : check_soak() || !(s->kinds & SECONDS))
             try_scene(s, m, step == 1 ? 1 : s->kinds & SLOW ? step * SLOW_FACTOR : m->few ? 2 : step);
-    printf("        %" PRIu64 " of %" PRIu64 " calls, %u broken\n", tried, known, broken);
+    printf("shows: tool, %s: %" PRIu64 " of %" PRIu64 " calls fail in turn, %u rules broken\n", m->name, tried, known,
+           broken);
     CHECK_EQ_U64(broken, 0);
     if (check_soak() && only == NULL)
         CHECK_EQ_U64(tried, known);

@@ -59,7 +59,7 @@ static double rate_now(const kith_filter *f) {
 }
 
 static void expect_kept(const kith_filter *f, const char *how) {
-    printf("%s, %s: rate x %.2f with %llu keys\n", f->kind->info.name, how, rate_now(f) / RATE,
+    printf("shows: crowding, %s, %s: rate x %.2f with %llu keys\n", f->kind->info.name, how, rate_now(f) / RATE,
            (unsigned long long)kith_filter_count(f));
     CHECK(rate_now(f) <= 2 * RATE);
 }
@@ -305,7 +305,7 @@ static void honest(const kithi_kind *kind) {
             }
             kith_filter_free(f);
         }
-    printf("%s: of %llu full filters, the highest rate is %.3f of the tolerated one\n", kind->info.name,
+    printf("shows: crowding, %s: of %llu full filters, the highest rate is %.3f of the tolerated one\n", kind->info.name,
            (unsigned long long)filters, worst);
     CHECK(worst <= 1 / 1.25);
 }

@@ -70,8 +70,8 @@ static void flood_kind(const char *kind) {
     kith_status status;
     kith_filter *f = with_honest_keys(&spec);
     size_t added = flood(f, keys, n, &status);
-    printf("%s: %.0f%% full of honest keys, then %zu of %zu chosen keys, %s", kind, 100.0 * HONEST / N, added, n,
-           kith_status_name(status));
+    printf("shows: flooding, %s: %.0f%% full of honest keys, then %zu of %zu chosen keys, %s", kind, 100.0 * HONEST / N,
+           added, n, kith_status_name(status));
     CHECK(added < n && (status == KITH_E_FULL || status == KITH_E_COPIES)); /* the attack works */
     kith_filter_free(f);
     f = with_honest_keys(&secret);
@@ -201,11 +201,10 @@ TEST(keys_for_one_place_of_a_table_need_its_seed) {
         choose(kind, keys);
         cost honest = cost_of(kind, SEED, others), known = cost_of(kind, SEED, keys);
         cost secret = cost_of(kind, SECRET_SEED, keys);
-        printf(
-            "%s: looks per lookup %.2f, rebuilds %llu for random keys; %.2f, %llu for chosen ones; %.2f, %llu with a "
-            "secret seed\n",
-            kind, honest.looks, (unsigned long long)honest.rebuilds, known.looks, (unsigned long long)known.rebuilds,
-            secret.looks, (unsigned long long)secret.rebuilds);
+        printf("shows: flooding, table %s: looks per lookup %.2f, rebuilds %llu for random keys; %.2f, %llu for chosen "
+               "ones; %.2f, %llu with a secret seed\n",
+               kind, honest.looks, (unsigned long long)honest.rebuilds, known.looks, (unsigned long long)known.rebuilds,
+               secret.looks, (unsigned long long)secret.rebuilds);
         works += known.looks >= 8 * honest.looks; /* not for a kind that reads a fixed number of buckets */
         CHECK(secret.looks <= 1.25 * honest.looks && secret.rebuilds == honest.rebuilds);
     }

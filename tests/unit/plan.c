@@ -113,7 +113,7 @@ static const char *broken(const kith_plan *p) {
     if ((p->max_copies > 1) != ((p->capabilities & KITH_CAN_COPIES) != 0))
         return "max_copies and capabilities";
     bool searches = p->fingerprint_bits != 0 && (p->capabilities & KITH_CAN_ADD) != 0;
-    if ((p->search_slots != 0) != searches || p->search_slots > 8 * 10000)
+    if ((p->search_slots != 0) != searches || p->search_slots > 2 * 8 * 10000)
         return "search_slots";
     return NULL;
 }

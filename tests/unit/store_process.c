@@ -156,7 +156,7 @@ TEST(kill_9_loses_nothing_that_was_acknowledged) {
         kills += killed;
         kills_of_store += killed;
     }
-    printf("        %" PRIu64 " writers killed, %" PRIu64 " lookups of acknowledged keys: 0 lost, 0 refused opens\n",
+    printf("shows: kill -9: %" PRIu64 " cycles, %" PRIu64 " lookups of acknowledged keys: 0 lost, 0 refused opens\n",
            cycles, keys);
     CHECK(keys > cycles); /* the writers were not all killed before they had written anything */
     (void)munmap(shared, sizeof *shared);

@@ -26,7 +26,7 @@ typedef struct geometry {
 } geometry;
 
 /* The library searches regions of up to this many slots completely before it refuses a key. In larger ones a search
- * visits no more slots than this, and gives up at slightly lower loads (kith_plan.search_slots). */
+ * visits no more slots than this, and gives up at slightly lower loads. */
 #define GEOMETRY_SEARCHED_SLOTS 16384
 
 static inline uint64_t geometry_region_slots(const geometry *g) {

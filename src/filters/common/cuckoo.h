@@ -159,14 +159,6 @@ uint64_t kithi_cf_state_bytes(const kith_filter *f);
 kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head);
 kithi_expectation kithi_cf_expect(kithi_fit fit, kithi_fit_size size, uint64_t n);
 
-/* search_slots of the cuckoo kinds. */
-static inline uint64_t kithi_cf_search_slots(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
-    uint64_t region_slots = layout->region_slots(g);
-    if (g->kicks != 0) /* each move is to another place, whose slots the walk looks at */
-        return g->kicks * layout->place_slots(g);
-    return region_slots < KITHI_FIT_SEARCH_SLOTS ? region_slots : KITHI_FIT_SEARCH_SLOTS;
-}
-
 #define KITHI_CF_CAPABILITIES (KITH_CAN_ADD | KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE)
 
 #endif

@@ -21,8 +21,9 @@
  * sets. It finds most chains, and they are the ones that the search in this file, the general search, would find.
  *
  * The bound. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for as many places as have that
- * many slots together, and a place for which it has no space is not visited. (In overlap, the short search has visited
- * at most KITHI_WINDOW_ITEMS slots before.) So an add that fails takes less than a millisecond, even if an attacker
+ * many slots together, and a place for which it has no space is not visited. In overlap, the short search has visited
+ * at most KITHI_WINDOW_ITEMS slots before, and the search for an entry that can go to the stash visits the same slots
+ * again. kithi_cf_search_slots() is the sum. So an add that fails takes less than a millisecond, even if an attacker
  * fills a region completely. A search that was cut off at this bound proves nothing about the slots that it has not
  * seen. plan/fit.h computes how improbable it is that a search is cut off before the filter is at its capacity. Regions
  * with fewer places than the queue has space for are searched completely.
@@ -66,7 +67,7 @@ typedef struct kithi_search {
     uint32_t window_items; /* the most items that the short search may queue; 0: there is no short search */
     uint32_t round;        /* number of the current search, which is part of the entries of the hash table */
     uint32_t examined;     /* the number of places whose entries the last search examined */
-    uint32_t longest;      /* the most places that one search has queued; for tests */
+    uint32_t longest;      /* the most slots that one add has visited, at most kithi_cf_search_slots(); for tests */
     bool was_cut;          /* the last search may have found places for which the queue had no space */
 } kithi_search;
 static_assert(sizeof(kithi_search) % sizeof(uint64_t) == 0, "the arrays after it are aligned");
@@ -76,12 +77,36 @@ static_assert(sizeof(kithi_search) % sizeof(uint64_t) == 0, "the arrays after it
 
 #define KITHI_NO_PARENT UINT32_MAX
 
-/* Allocates what a search in a region needs. If a region has fewer places than the bound allows, the queue has space
- * for one more than these, so it never gets full. */
+/* Returns the number of places that the queue has space for. If a region has fewer places than the bound allows, it is
+ * one more than these, so the queue never gets full. */
+static inline uint64_t kithi_search_limit(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
+    uint64_t bound = KITHI_FIT_SEARCH_SLOTS / layout->place_slots(g);
+    return g->places < bound ? g->places + 1 : bound;
+}
+
+/* Returns the most items, which are slots, that the short search may queue; 0: there is no short search. */
+static inline uint32_t kithi_search_window_items(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
+    uint64_t limit = kithi_search_limit(layout, g);
+    if (!kithi_window_fits(layout, g))
+        return 0;
+    return limit < KITHI_WINDOW_ITEMS ? (uint32_t)limit : KITHI_WINDOW_ITEMS;
+}
+
+/* search_slots of the cuckoo kinds: the most slots that one add visits, whatever the keys are. If it cannot free a
+ * slot, it visits the slots of the last search twice: a random walk goes back the way that it came, and a search that
+ * was not cut off looks for an entry that can go to the stash. */
+static inline uint64_t kithi_cf_search_slots(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
+    uint64_t slots = layout->place_slots(g), places = kithi_search_limit(layout, g);
+    if (g->kicks != 0) /* each move is to another place, whose slots the walk looks at */
+        return 2 * g->kicks * slots;
+    places = g->places < places ? g->places : places;
+    return 2 * places * slots + kithi_search_window_items(layout, g);
+}
+
+/* Allocates what a search in a region needs. */
 static inline kithi_search *kithi_search_new(const kithi_cf_layout *layout, const kithi_cf_geometry *g,
                                              const kith_allocator *allocator) {
-    uint64_t bound = KITHI_FIT_SEARCH_SLOTS / layout->place_slots(g), region_slots = layout->region_slots(g);
-    uint64_t limit = g->places < bound ? g->places + 1 : bound;
+    uint64_t limit = kithi_search_limit(layout, g), region_slots = layout->region_slots(g);
     uint64_t words = region_slots / 64 + 1, entries = 0;
     if (region_slots > KITHI_SEARCH_BITMAP_SLOTS) {
         /* The table is at most half full. It holds the places in the queue and, for windows, the slots whose entries
@@ -104,8 +129,7 @@ static inline kithi_search *kithi_search_new(const kithi_cf_layout *layout, cons
     s->table = words != 0 ? NULL : sets;
     s->table_mask = entries - 1;
     s->queue = (kithi_search_item *)(sets + bitmaps * words + entries);
-    if (kithi_window_fits(layout, g))
-        s->window_items = limit < KITHI_WINDOW_ITEMS ? (uint32_t)limit : KITHI_WINDOW_ITEMS;
+    s->window_items = kithi_search_window_items(layout, g);
     return s;
 }
 
@@ -241,7 +265,7 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
 
 /* After a search that found no empty slot: moves an entry that has a twin to the stash. Its slot is then empty and ends
  * a chain, and each entry of this chain moves to the slot of the next one. Sets *freed to the slot that became free.
- * Returns KITH_E_FULL if there is no entry with a twin or the stash is full.
+ * Returns KITH_E_FULL if there is no entry with a twin. The stash must have space.
  *
  * The slot in which a chain ends must not be in the chain a second time. In overlap, where a slot is in two places, an
  * earlier place of the chain might contain it. But then the loop would have found its entry in that place, which is
@@ -250,8 +274,6 @@ static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith
                                              const kithi_search *s, uint32_t tail, uint32_t *freed) {
     const kithi_cf_geometry *g = &f->geometry.cf;
     unsigned slots = layout->place_slots(g);
-    if (kithi_stash_is_full(g, region))
-        return KITH_E_FULL;
     for (uint32_t at = 0; at < tail; at++) {
         kithi_search_item item = s->queue[at];
         for (uint32_t slot = item.first; slot < item.first + slots; slot++) {
@@ -303,11 +325,15 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
     }
     assert(tail <= s.limit);
     memory->examined = at + (status == KITH_OK);
-    memory->longest = tail > s.longest ? tail : s.longest;
     memory->was_cut = tail == s.limit;
-    if (status != KITH_OK && evict && tail < s.limit)
+    unsigned slots = layout->place_slots(&g);
+    uint32_t visited = s.window_items + tail * slots; /* a short search that failed came before this one */
+    if (status != KITH_OK && evict && tail < s.limit && !kithi_stash_is_full(&g, region)) {
+        visited += tail * slots;
         status = kithi_search_evict(layout, f, region, memory, tail, freed);
-    kithi_search_reset(layout, memory, tail, layout->place_slots(&g));
+    }
+    memory->longest = visited > s.longest ? visited : s.longest;
+    kithi_search_reset(layout, memory, tail, slots);
     return status;
 }
 
