@@ -133,6 +133,30 @@ TEST(the_golden_store_opens_and_finds_every_member) {
     free(snapshot.at);
 }
 
+/* The header is that of the golden snapshot, so only the size is wrong. */
+TEST(a_file_of_3_gib_is_refused_where_sizes_have_32_bits) {
+    if (SIZE_MAX > UINT32_MAX)
+        SKIP("64-bit sizes");
+    struct folder f = fresh_folder();
+    text snapshot = read_file(KEPT);
+    write_file(in(&f, "seen.kith"), &snapshot);
+    free(snapshot.at);
+    kith_status opened = KITH_OK, read = KITH_OK, store_opened = KITH_OK;
+    bool made = truncate64(in(&f, "seen.kith"), INT64_C(3) << 30) == 0;
+    if (made) {
+        kith_filter *filter = NULL;
+        kith_store *store = NULL;
+        opened = kith_filter_open(in(&f, "seen.kith"), KITH_OPEN_DEFAULT, NULL, &filter);
+        read = kith_filter_open(in(&f, "seen.kith"), KITH_OPEN_COPY, NULL, &filter);
+        store_opened = kith_store_open(in(&f, "seen.kith"), KITH_STORE_READ, NULL, &store);
+    }
+    remove_folder(&f);
+    CHECK(made);
+    CHECK_STATUS(opened, KITH_E_TOO_LARGE);
+    CHECK_STATUS(read, KITH_E_TOO_LARGE);
+    CHECK_STATUS(store_opened, KITH_E_TOO_LARGE);
+}
+
 int main(int argc, char **argv) {
     if (argc != 2 || strcmp(argv[1], "--make") != 0)
         return check_main(argc, argv);
