@@ -132,9 +132,11 @@ void every_bit_flip_is_refused(void) {
             continue;
         snapshot s = snapshot_of(f);
         CHECK(s.byte_count <= 16384 || v->options[0] != '\0');
-        /* Every bit of a small file, a sample of the bits of a larger one. */
-        size_t step = s.byte_count * 8 / 20000 + 1;
-        for (size_t bit = 0; bit < s.byte_count * 8; bit += step) {
+        /* Every bit of a small file, a sample of the bits of a larger one. The soak tier flips every bit up to 64 KiB. */
+        size_t bits = s.byte_count * 8, step = bits / 20000 + 1;
+        if (check_soak() && s.byte_count <= KITHI_CHECKED_BYTES)
+            step = 1;
+        for (size_t bit = 0; bit < bits; bit += step) {
             s.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
             contract_note("%s %s, bit %zu flipped", v->kind, v->options, bit);
             CHECK(kith_filter_view(s.bytes, s.byte_count, KITH_OPEN_DEFAULT, NULL, &none) != KITH_OK);
@@ -147,6 +149,82 @@ void every_bit_flip_is_refused(void) {
         snapshot_free(&s);
         kith_filter_free(f);
     }
+}
+
+/* Returns the bytes of a filter of at least this size. */
+static snapshot large_snapshot(const variant *v, uint64_t byte_count) {
+    kith_filter_spec spec;
+    kith_plan plan;
+    uint64_t n = byte_count / 2;
+    CHECK(planned(v, n, 0.02, &spec, &plan));
+    while (plan.file_bytes < byte_count) {
+        n += n / 4;
+        CHECK(planned(v, n, 0.02, &spec, &plan));
+    }
+    kith_filter *f = filled(&spec, 31, 0, (size_t)n);
+    snapshot s = snapshot_of(f);
+    kith_filter_free(f);
+    return s;
+}
+
+static bool is_refused(const snapshot *s) {
+    kith_filter *f = NULL;
+    kith_status status = kith_filter_view(s->bytes, s->byte_count, KITH_OPEN_DEFAULT, NULL, &f);
+    kith_filter_free(f);
+    return status != KITH_OK;
+}
+
+/* Flips some bits of a range, every bit in the soak tier. */
+static void flip_range(const variant *v, snapshot *s, size_t from, size_t to) {
+    for (size_t bit = 8 * from; bit < 8 * to && bit < 8 * s->byte_count; bit += check_soak() ? 1 : 13) {
+        s->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        contract_note("%s, %zu bytes, bit %zu flipped", v->kind, s->byte_count, bit);
+        CHECK(is_refused(s));
+        s->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+}
+
+/* Overwrites 1 to 8 bytes with random ones. A file is accepted only if they are the same as before. */
+static void edit_at_random(const variant *v, snapshot *s, uint64_t edits) {
+    uint64_t state = 17;
+    for (uint64_t i = 0; i < edits; i++) {
+        uint8_t before[8], after[8];
+        size_t length = 1 + (size_t)draw(&state, 8), at = (size_t)draw(&state, s->byte_count - length + 1);
+        kithi_store64(after, draw(&state, UINT64_MAX));
+        memcpy(before, s->bytes + at, length);
+        memcpy(s->bytes + at, after, length);
+        contract_note("%s, %zu bytes, edit %" PRIu64 ": %zu bytes at %zu", v->kind, s->byte_count, i, length, at);
+        CHECK(is_refused(s) == (memcmp(before, after, length) != 0));
+        memcpy(s->bytes + at, before, length);
+    }
+}
+
+/* The body of these files has several pages, each with its own checksum, and the last one is not full. */
+void damage_in_files_of_several_pages_is_refused(void) {
+    enum { EDGE = 16, EDITS_SOAK = 1000000, MEBIBYTE = 1 << 20 };
+    uint64_t kinds = 0, edits = 0;
+    EACH_DEFAULT(v) kinds++;
+    EACH_DEFAULT(v) {
+        snapshot s = large_snapshot(v, KITHI_CHECKED_BYTES * 2);
+        kithi_head head;
+        CHECK_OK(kithi_header_read(s.bytes, s.byte_count, &head));
+        CHECK(head.body_bytes > KITHI_CHECKED_BYTES && !is_refused(&s));
+        size_t body_end = KITHI_HEADER_BYTES + (size_t)head.body_bytes;
+        flip_range(v, &s, 0, KITHI_HEADER_BYTES + EDGE);
+        for (size_t end = KITHI_HEADER_BYTES + KITHI_CHECKED_BYTES; end < body_end; end += KITHI_CHECKED_BYTES)
+            flip_range(v, &s, end - EDGE, end + EDGE);
+        flip_range(v, &s, body_end - EDGE, s.byte_count); /* the checksums are there, too */
+        if (check_soak()) {
+            snapshot_free(&s);
+            s = large_snapshot(v, MEBIBYTE);
+        }
+        uint64_t each = check_soak() ? EDITS_SOAK / kinds + 1 : scaled(200);
+        edit_at_random(v, &s, each);
+        edits += each;
+        snapshot_free(&s);
+    }
+    printf("shows: %" PRIu64 " random edits of 1 to 8 bytes in files of %s, 0 accepted\n", edits,
+           check_soak() ? "1 MiB or more" : "128 KiB or more");
 }
 
 static void damage(uint8_t *bytes, size_t byte_count, uint64_t *state) {

@@ -1,4 +1,5 @@
-/* golden: tests files of filters that every later version must read, and write, byte for byte. (Tables: tables.c.)
+/* golden: tests files of filters that every later version must read, and write, byte for byte. (Tables are in tables.c,
+ * stores in store.c.)
  *
  *     golden                        runs the tests
  *     golden --make                 writes the files of this folder, answers.txt and the example in docs/format.md

@@ -5,6 +5,7 @@
 
 #define KIND "fuse"
 #include "core/sort.h"
+#include "filters/fuse.h"
 #include "unit/static_kind.h"
 
 TEST(a_million_keys_need_14_percent_more_than_the_information_or_9_with_4_cells) {
@@ -51,6 +52,118 @@ TEST(every_number_of_keys_can_be_built_with_many_seeds) {
             expect_no_failure(n, seeds, OPTIONS[i]);
         expect_no_failure(20000, check_soak() ? 200 : 10, OPTIONS[i]);
         expect_no_failure(MILLION, check_soak() ? 20 : 1, OPTIONS[i]);
+    }
+}
+
+static kithi_fuse_geometry planned_geometry(uint64_t n, const char *options) {
+    kith_filter_spec given = spec_of(0.01, options), spec;
+    kithi_head head;
+    given.capacity = n > 0 ? n : 1;
+    CHECK_OK(kithi_spec_read(&given, &spec));
+    CHECK_OK(kithi_plan_spec(&spec, &head));
+    return kithi_fuse_decode(&head).fuse;
+}
+
+/* Returns how many seeds the construction tried for the shard that needed most. */
+static unsigned tries_of(const kith_filter *filter) {
+    unsigned most = 0;
+    for (uint64_t i = 0; i < shards_of(filter); i++) {
+        uint64_t seed = kithi_load64(filter->body + i * filter->geometry.fuse.shard_bytes);
+        unsigned try = 1;
+        while (seed != 0 && kithi_fuse_seed(try) != seed)
+            CHECK(++try <= 100);
+        most = try > most ? try : most
+            ;
+    }
+    return most;
+}
+
+/* What a range of sizes needed. */
+static struct {
+    uint64_t builds;
+    unsigned most_tries;
+} range;
+
+/* At most 45% of the tries fail (fuse_build.c), so 30 failures in a row have a probability of 4 * 10^-11. Sets of
+ * different sizes have different keys. */
+static void build_size(uint64_t n, uint64_t seeds, const char *options) {
+    kithi_fuse_geometry planned = planned_geometry(n, options);
+    for (uint64_t seed = 0; seed < seeds; seed++) {
+        kith_filter_spec spec = spec_of(0.01, options);
+        spec.capacity = n > 0 ? 0 : 1; /* without keys, the capacity must be given */
+        uint64_t *digests = random_digests(1000 * n + seed, (size_t)n);
+        kith_filter *filter = built(&spec, digests, (size_t)n);
+        unsigned tries = tries_of(filter);
+        if (filter->geometry.fuse.segments != planned.segments || filter->geometry.fuse.shards != planned.shards ||
+            tries > 30)
+            CHECK_FAIL("n %" PRIu64 ", seed %" PRIu64 ", %s: %u tries, %" PRIu64 " segments, %" PRIu64 " planned", n,
+                       seed, options, tries, filter->geometry.fuse.segments, planned.segments);
+        range.most_tries = tries > range.most_tries ? tries : range.most_tries;
+        range.builds++;
+        kith_filter_free(filter);
+        free(digests);
+    }
+}
+
+static void show_range(const char *sizes, const char *options) {
+    printf("shows: fuse %s, %s: %" PRIu64 " builds, 0 failures, at most %u tries\n", options, sizes, range.builds,
+           range.most_tries);
+    memset(&range, 0, sizeof range);
+}
+
+/* With segments that are too long, construction nearly always fails for some sizes, such as 11,480 … 11,521. */
+TEST(every_size_up_to_20000_can_be_built) {
+    static const char *const OPTIONS[] = {"arity=3", "arity=4"};
+    for (size_t i = 0; i < LENGTH(OPTIONS); i++) {
+        for (uint64_t n = 0; n <= 20000; n += check_soak() ? 1 : 997)
+            build_size(n, check_soak() ? 20 : 1, OPTIONS[i]);
+        for (uint64_t n = 11480; n <= 11521; n++)
+            build_size(n, check_soak() ? 20 : 1, OPTIONS[i]);
+        show_range("sizes 0 to 20,000", OPTIONS[i]);
+    }
+}
+
+static void build_neighbours(uint64_t n, const char *options) {
+    uint64_t seeds = !check_soak() ? 1 : n <= MILLION ? 20 : 3;
+    for (uint64_t i = n > 0 ? n - 1 : 0; i <= n + 1; i++)
+        build_size(i, seeds, options);
+}
+
+/* Returns the largest size from n on that has the segments of n. Such a size has the fewest cells per key. */
+static uint64_t end_of_plateau(uint64_t n, const char *options) {
+    kithi_fuse_geometry first = planned_geometry(n, options);
+    uint64_t step = first.segment * first.shards, end = n;
+    for (; step > 0; step /= 2)
+        for (bool same = true; same; end += same ? step : 0) {
+            kithi_fuse_geometry next = planned_geometry(end + step, options);
+            same = next.segments == first.segments && next.segment == first.segment && next.shards == first.shards;
+        }
+    return end;
+}
+
+/* Builds the sizes around each change of the segment length or of the number of shards in low … high, and around the
+ * next change of the number of segments. Between two sizes that agree in length and shards there is no such change,
+ * because the segments of a shard grow with its keys. */
+static void build_edges(uint64_t low, uint64_t high, const char *options) {
+    kithi_fuse_geometry first = planned_geometry(low, options), last = planned_geometry(high, options);
+    if (first.segment == last.segment && first.shards == last.shards)
+        return;
+    if (high - low > 1) {
+        build_edges(low, low + (high - low) / 2, options);
+        build_edges(low + (high - low) / 2, high, options);
+        return;
+    }
+    build_neighbours(high, options);
+    build_neighbours(end_of_plateau(high, options), options);
+}
+
+TEST(sizes_next_to_a_change_of_the_segments_can_be_built) {
+    static const char *const OPTIONS[] = {"arity=3", "arity=4"};
+    for (size_t i = 0; i < LENGTH(OPTIONS); i++) {
+        build_edges(0, check_soak() ? 10 * MILLION : 200000, OPTIONS[i]);
+        CHECK(range.builds > 20);
+        show_range(check_soak() ? "next to changes of the segments up to 10^7" : "next to changes up to 200,000",
+                   OPTIONS[i]);
     }
 }
 
