@@ -80,7 +80,7 @@ redisbloom_cuckoo_info redisbloom_cuckoo_get_info(const redisbloom_cuckoo *filte
 /* The bytes that were allocated for this filter. */
 uint64_t redisbloom_cuckoo_memory(const redisbloom_cuckoo *filter);
 
-/* A copy with memory of its own. KITH_E_MEMORY. */
+/* Returns a copy that shares no memory with the filter. KITH_E_MEMORY. */
 KITH_MUST_USE kith_status redisbloom_cuckoo_clone(const redisbloom_cuckoo *filter, const kith_allocator *allocator,
                                                   redisbloom_cuckoo **copy);
 
