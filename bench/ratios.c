@@ -6,9 +6,9 @@
  * operations one directly after the other. The figures are the median of the ratios of all rounds, and their quartiles:
  *
  *     few        build of KEYS keys, for each kind, to add_many of the same keys to an empty filter
- *     widths     build and has_many of cuckoo with fingerprints of 4 to 32 bits to the same with 12 bits. KEYS keys have
- *                12 bits; the other filters have as many keys as fit into a body of the same size. BITS: only this
- *                number of bits
+ *     widths     build and has_many of cuckoo with fingerprints of 4 to 32 bits to the same with 12 bits. KEYS keys
+ *                have 12 bits; the other filters have as many keys as fit into a body of the same size. BITS: only
+ *                this number of bits
  *     overlap    build of overlap to that of cuckoo, at a rate of 0.1%
  *
  * Builds use one thread. Exit status: 0 done, 1 a filter returned a wrong result, 2 invalid usage or out of memory. */

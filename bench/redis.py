@@ -195,7 +195,8 @@ def measure_growth(b, prefix, add, reserve):
     layers, seconds = fields(b, prefix, "g")["Number of filters"], time.monotonic() - start
     print(f"{prefix}: grew from 1e6 to {added} keys in {seconds:.0f} s, {layers} layers")
     longest = f"{pause:.1f} ms" if slow else "under 0.2 ms"
-    print(f"  longest single add on the server: {longest}; longest wait of a client (50 clients, pipeline 16): {client:.1f} ms")
+    print(f"  longest single add on the server: {longest}; "
+          f"longest wait of a client (50 clients, pipeline 16): {client:.1f} ms")
     print(f"  {used * 8 / added:.2f} bits per key that the filter holds", flush=True)
     b.figures[f"growth {prefix}"] = {"keys": added, "longest_add_ms": pause, "client_ms": client,
                                      "bits_per_key": used * 8 / added,

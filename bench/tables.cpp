@@ -3,7 +3,8 @@
 //
 //     bench_tables [KEYS] [ROUNDS]           default: 10,000,000 keys, 5 rounds
 //
-// Of kith, every registered kind is measured that stores 64-bit keys with values and does not compare a key with all others.
+// Of kith, every registered kind is measured that stores 64-bit keys with values and does not compare a key with all
+// others.
 //
 // Each round builds and measures every table again. Tables alternate within a round, so that a slow phase of the
 // machine affects all of them. Printed are the median nanoseconds per operation, in brackets the spread ((slowest -
@@ -304,7 +305,8 @@ int main(int argc, char **argv) {
         std::printf(" %20s", column);
     std::printf("\n");
     for (const Row &row : rows) {
-        std::printf("%-20s %6.2f %5.2f", row.name.c_str(), row.bytes_per_key, row.bytes_per_key / rows[0].bytes_per_key);
+        std::printf("%-20s %6.2f %5.2f", row.name.c_str(), row.bytes_per_key,
+                    row.bytes_per_key / rows[0].bytes_per_key);
         for (size_t c = 0; c < COLUMN_COUNT; c++) {
             if (row.ns[c].empty()) {
                 std::printf(" %20s", "-");

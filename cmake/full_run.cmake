@@ -4,8 +4,8 @@
 #                million keys that it does not find in the first thousand.
 #   foreign      dev alone. What the test checks runs in a browser, a compiler or the second reader of tests/interop, or
 #                is the time that an optimised program takes.
-#   printing     dev alone. Commands that print what kith knows, and read no files of others. The test cli_faults runs each
-#                of them under the sanitizers.
+#   printing     dev alone. Commands that print what kith knows, and read no files of others. The test cli_faults runs
+#                each of them under the sanitizers.
 #   everything   asan-ubsan, which checks more than dev; also dev, if the test is quick or if it takes a smaller sample
 #   else         under a sanitizer (it is `sampled`). Contract checks, except statistics and those of code that has no
 #                SIMD kernels (`portable`), also run in nosimd, with full samples.

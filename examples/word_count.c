@@ -1,6 +1,6 @@
 /* word_count: counts how often each word occurs, in an exact table.
  *
- * Counts the words of a file (by default, of a short text of its own), saves the table, opens it again and prints the
+ * Counts the words of a file (by default, of a short built-in text), saves the table, opens it again and prints the
  * counts of the words given. An exact table is never wrong. A filter (see the README) is smaller, but has false
  * positives.
  *

@@ -4,9 +4,9 @@
 
 #include "kind.h"
 
-/* The budget of kith_repair(): enough to search four pages of 64 KiB for a flipped bit and a hundred headers for a wrong
- * byte. The search of one page hashes 2^35 bytes, which takes about three seconds; that of one header, less than 2^24
- * bytes. */
+/* The budget of kith_repair(): enough to search four pages of 64 KiB for a flipped bit and a hundred headers for a
+ * wrong byte. The search of one page hashes 2^35 bytes, which takes about three seconds; that of one header, less than
+ * 2^24 bytes. */
 #define KITHI_SALVAGE_BUDGET ((UINT64_C(1) << 37) + (UINT64_C(1) << 30))
 
 /* What was found in a block, and what could be done about it. Initialise with the allocator and the budget. */

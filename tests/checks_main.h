@@ -1,6 +1,6 @@
 /* checks_main.h: the main of an executable of checks; included by one file, with CHECKS_DEF the list of them.
  *
- *     NAME                     runs all checks, each in a process of its own
+ *     NAME                     runs all checks, each in a separate process
  *     NAME --list              prints their names
  *     NAME CHECK…              runs those
  *
@@ -9,7 +9,7 @@
  *     NAME_faulty --fault FAULT --expect-red CHECK
  *
  * exits 0 when the check is green without the fault and red with it. The file that includes this defines
- * prepare_for(fault), which makes the check run over kinds that can show the fault, or answers why it can't. */
+ * prepare_for(fault), which makes the check run over kinds that can show the fault, or returns why it can't. */
 #include "folder.h"
 
 typedef struct check {
@@ -45,11 +45,11 @@ static int run_chosen(const struct folder *folder) {
 static bool is_green(const check *c) {
     struct folder folder = fresh_folder();
     chosen = c;
-    unsigned answer = in_child(run_chosen, &folder);
+    unsigned ended = in_child(run_chosen, &folder);
     remove_folder(&folder);
-    if (answer > 255)
-        fprintf(stderr, "%s: ended by signal %u\n", c->name, answer - 256);
-    return answer == 0;
+    if (ended > 255)
+        fprintf(stderr, "%s: ended by signal %u\n", c->name, ended - 256);
+    return ended == 0;
 }
 
 static const check *check_named(const char *name) {

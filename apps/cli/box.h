@@ -1,8 +1,8 @@
 /* box.h: runs a function on hostile bytes in a process that can do next to nothing.
  *
  * The process may read files that are open already, use memory, and send its result to the tool. Any other system call
- * kills it (seccomp). So if a file could make the code that reads it run code of its own, that code could not open
- * files, use the network or start programs; it could only report a wrong result for this one file.
+ * kills it (seccomp). So if a file could make the code that reads it run code from the file, that code could not
+ * open files, use the network or start programs; it could only report a wrong result for this one file.
  *
  *     tool         fork ------------------------------------------> read the result, wait
  *     process      prepare() -> the box closes -> work() -> write the result to a pipe, exit
@@ -41,7 +41,7 @@ typedef struct box_end {
 /* Returns NULL if this build has a box, and otherwise why it has none. */
 const char *box_missing(void);
 
-/* Runs a job in a box. If the system does not support seccomp, it still runs in a process of its own. A result must be
+/* Runs a job in a box. If the system does not support seccomp, it still runs in a separate process. A result must be
  * treated like the file itself: whoever wrote the file may have written it. */
 box_end box_run(const box_job *job);
 

@@ -1,7 +1,8 @@
 /* build.c: `kith build`, which builds a filter file from keys with a builder of the library (kith/builder.h).
  *
  *     without -n    keys -> digests in the builder -> their number -> kind and capacity -> filter -> file
- *     with -n       keys -> digests in the builder, which adds them to the filter at once if the kind ignores repeats */
+ *     with -n       keys -> digests in the builder, which adds them to the filter at once if the kind ignores
+ *                   repeats */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -84,7 +84,7 @@ static noreturn void fail_full(const change *c) {
     full_cause cause = full_because(c->filter, UINT64_MAX);
     if (cause != FULL_OVERFLOW)
         fail_no_overflow(c->path, c->filter, cause);
-    value_text room, in;
+    value_text capacity, in;
     uint64_t count = kith_filter_count(c->filter), held = count - c->keys;
     bool counted = count >= kith_filter_capacity(c->filter);
     if (!counted)
@@ -92,7 +92,7 @@ static noreturn void fail_full(const change *c) {
     fail("%s: its capacity is %s, it held %s%s before, and the new keys do not fit; nothing was added. Build it again "
          "with "
          "a larger -n, or with --grow.",
-         c->path, text_of_keys(kith_filter_capacity(c->filter), room), counted ? "" : "about ",
+         c->path, text_of_keys(kith_filter_capacity(c->filter), capacity), counted ? "" : "about ",
          text_of_integer(held, in));
 }
 

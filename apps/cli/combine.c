@@ -31,11 +31,11 @@ static bool keeps_copies(const kith_filter *filter) {
 
 static noreturn void fail_apply(const verb *v, const char *path_a, const kith_filter *a, const char *path_b,
                                 const kith_filter *b, kith_status status) {
-    value_text count_a, count_b, room;
+    value_text count_a, count_b, capacity;
     switch (status) {
     case KITH_E_FULL:
         fail("cannot %s %s and %s: the result would exceed its capacity of %s (%s in the first, %s in the second%s)",
-             v->name, path_a, path_b, text_of_keys(kith_filter_capacity(a), room),
+             v->name, path_a, path_b, text_of_keys(kith_filter_capacity(a), capacity),
              text_of_integer(kith_filter_count(a), count_a), text_of_integer(kith_filter_count(b), count_b),
              keeps_copies(a) ? ", and a key of both is stored twice" : "");
     case KITH_E_COPIES:

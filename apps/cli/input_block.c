@@ -74,15 +74,15 @@ static bool stop_with(block *b, const char *name, uint64_t line, const char *rea
     return false;
 }
 
-static bool make_room(block *b, const splitter *s, size_t room) {
-    char *bytes = realloc(b->bytes, room);
+static bool resize(block *b, const splitter *s, size_t size) {
+    char *bytes = realloc(b->bytes, size);
     if (bytes == NULL)
         return stop_with(b, s->source.name, s->line + 1, "not enough memory for such a long line");
     b->bytes = bytes;
-    b->room = room;
-    if (!key_needs_room(s->shape))
+    b->allocated = size;
+    if (!key_needs_buffer(s->shape))
         return true;
-    char *keys = realloc(b->keys, room);
+    char *keys = realloc(b->keys, size);
     if (keys == NULL)
         return stop_with(b, s->source.name, s->line + 1, "not enough memory for such a long line");
     b->keys = keys;
@@ -93,8 +93,8 @@ static bool begin(block *b, splitter *s, place *p) {
     b->record_count = 0;
     b->skipped = 0;
     b->bom_name = b->cr_name = NULL;
-    size_t room = s->carry_bytes < BLOCK_BYTES ? BLOCK_BYTES : s->carry_bytes;
-    if (b->room != room && !make_room(b, s, room))
+    size_t size = s->carry_bytes < BLOCK_BYTES ? BLOCK_BYTES : s->carry_bytes;
+    if (b->allocated != size && !resize(b, s, size))
         return false;
     if (b->records == NULL && (b->records = malloc(RECORDS_MAX * sizeof *b->records)) == NULL)
         return stop_with(b, s->source.name, 0, "not enough memory");
@@ -392,7 +392,7 @@ static bool open_next(block *b, splitter *s) {
 static bool widen(block *b, splitter *s, place *p) {
     assert(b->record_count == 0);
     if (p->at == 0)
-        return make_room(b, s, 2 * b->room);
+        return resize(b, s, 2 * b->allocated);
     memmove(b->bytes, b->bytes + p->at, b->filled - p->at);
     b->filled -= p->at;
     *p = place_moved(p);
@@ -401,9 +401,9 @@ static bool widen(block *b, splitter *s, place *p) {
 
 /* Reads once. Returns false if the block is complete. */
 static bool read_more(block *b, splitter *s, place *p) {
-    if (b->filled == b->room && (b->record_count > 0 || !widen(b, s, p)))
+    if (b->filled == b->allocated && (b->record_count > 0 || !widen(b, s, p)))
         return false;
-    long long got = source_read(&s->source, b->bytes + b->filled, b->room - b->filled);
+    long long got = source_read(&s->source, b->bytes + b->filled, b->allocated - b->filled);
     if (got < 0)
         return stop_with(b, s->source.name, 0, s->source.reason);
     if (got == 0)

@@ -7,7 +7,7 @@
 
 typedef struct block {
     char *bytes;
-    size_t room, filled;
+    size_t allocated, filled;
     char *keys; /* as large as bytes; NULL if keys are parts of their lines */
     input_record *records;
     uint64_t *digests; /* of the records; NULL if the shape has no digest function */

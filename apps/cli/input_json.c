@@ -9,10 +9,10 @@
  *
  * DEPTH_MAX is a common limit of JSON parsers; a line that is nested deeper is an error.
  *
- * Strings without a backslash, which is nearly all of them, are used where they are. Others are decoded into `room`. An
- * escape is longer than its decoded form (\n: 2 bytes to 1; \u00e9: 6 to 2; \u20ac: 6 to 3; a surrogate pair: 12 to 4),
- * so as many bytes as the line has are enough. A name with a backslash is decoded there as well, after the value that
- * is kept. */
+ * Strings without a backslash, which is nearly all of them, are used where they are. Others are decoded into `buffer`.
+ * An escape is longer than its decoded form (\n: 2 bytes to 1; \u00e9: 6 to 2; \u20ac: 6 to 3; a surrogate pair: 12 to
+ * 4), so as many bytes as the line has are enough. A name with a backslash is decoded there as well, after the value
+ * that is kept. */
 #include "input_json.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@
 
 typedef struct reader {
     const char *at, *end;
-    char *room;        /* where the free part of the buffer begins */
+    char *buffer;      /* where the free part of the buffer begins */
     const char *wrong; /* the first error, a constant; NULL: none */
     uint64_t levels[DEPTH_MAX / 64];
     unsigned depth;
@@ -148,8 +148,8 @@ static bool plain_characters(reader *r) {
     return bad(r, "a string is not closed");
 }
 
-/* Reads a string, from its opening quote on. A string with escapes is decoded into r->room; the caller advances r->room
- * if it keeps the string. */
+/* Reads a string, from its opening quote on. A string with escapes is decoded into r->buffer; the caller advances
+ * r->buffer if it keeps the string. */
 static bool string(reader *r, text *t) {
     const char *start = ++r->at;
     if (!plain_characters(r))
@@ -158,7 +158,7 @@ static bool string(reader *r, text *t) {
         *t = (text){start, (size_t)(r->at++ - start), false};
         return true;
     }
-    char *to = r->room;
+    char *to = r->buffer;
     for (;;) {
         memcpy(to, start, (size_t)(r->at - start));
         to += r->at - start;
@@ -170,7 +170,7 @@ static bool string(reader *r, text *t) {
         if (!plain_characters(r))
             return false;
     }
-    *t = (text){r->room, (size_t)(to - r->room), false};
+    *t = (text){r->buffer, (size_t)(to - r->buffer), false};
     return true;
 }
 
@@ -324,8 +324,8 @@ static bool object(reader *r, const char *name, text *key, bool *found, bool *ot
             *found = usable;
             *other = !usable;
             *key = got;
-            if (usable && got.bytes == r->room)
-                r->room += got.byte_count;
+            if (usable && got.bytes == r->buffer)
+                r->buffer += got.byte_count;
         }
         if (!after_element(r, &last))
             return false;
@@ -334,9 +334,9 @@ static bool object(reader *r, const char *name, text *key, bool *found, bool *ot
     return r->at == r->end || bad(r, "unexpected text after the JSON object");
 }
 
-const char *json_key(const char *name, input_record *record, bool *is_number, char *room, char *reason,
+const char *json_key(const char *name, input_record *record, bool *is_number, char *buffer, char *reason,
                      size_t reason_bytes) {
-    reader r = {.at = record->line, .end = record->line + record->line_bytes, .room = room};
+    reader r = {.at = record->line, .end = record->line + record->line_bytes, .buffer = buffer};
     text key = {NULL, 0, false};
     bool found = false, other = false;
     if (!object(&r, name, &key, &found, &other))

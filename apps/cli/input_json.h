@@ -6,7 +6,7 @@
 
 /* Sets record->key to the value of the field `name` at the top level of the JSON object in record->line: a string,
  * decoded to UTF-8, or a number, as it is written. *is_number says which. If a name occurs twice, the last value is
- * used, as in most parsers. The whole line must be valid JSON (RFC 8259). `room` is a buffer of line_bytes bytes.
+ * used, as in most parsers. The whole line must be valid JSON (RFC 8259). `buffer` has line_bytes bytes.
  * Returns NULL, or what is wrong.
  *
  * Typed keys (input_shape.json_typed), which key_of makes from that value:
@@ -19,7 +19,7 @@
  * 1, 1.0 and 1e0 are three keys: comparing them as values would need a rule for numbers that do not fit a double.
  * --trim and -i are applied before the type is added. With --hex only strings are accepted, and their keys are just the
  * decoded bytes. */
-const char *json_key(const char *name, input_record *record, bool *is_number, char *room, char *reason,
+const char *json_key(const char *name, input_record *record, bool *is_number, char *buffer, char *reason,
                      size_t reason_bytes);
 
 #endif

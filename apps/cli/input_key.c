@@ -36,7 +36,7 @@ bool key_may_have_cr(const input_shape *shape) {
            !shape->trim && !shape->hex;
 }
 
-bool key_needs_room(const input_shape *shape) {
+bool key_needs_buffer(const input_shape *shape) {
     return (shape->field != 0 && shape->quotes) || shape->json_field != NULL || shape->hex || shape->fold;
 }
 
@@ -99,7 +99,7 @@ static size_t undouble(const char *from, const char *end, char *to) {
     return (size_t)(to - start);
 }
 
-static const char *csv_column(const input_shape *shape, input_record *r, char *room, char *reason,
+static const char *csv_column(const input_shape *shape, input_record *r, char *buffer, char *reason,
                               size_t reason_bytes) {
     const char *at = r->line, *end = at + r->line_bytes;
     bool found = false;
@@ -127,8 +127,8 @@ static const char *csv_column(const input_shape *shape, input_record *r, char *r
             r->key = key;
             r->key_bytes = (size_t)(key_end - key);
             if (doubled != 0) {
-                r->key = room;
-                r->key_bytes = undouble(key, key_end, room);
+                r->key = buffer;
+                r->key_bytes = undouble(key, key_end, buffer);
             }
         }
         if (at == end)
@@ -157,7 +157,7 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static const char *unhex(input_record *r, char *room) {
+static const char *unhex(input_record *r, char *buffer) {
     if (r->key_bytes > 0 && r->key[r->key_bytes - 1] == '\r')
         return "the hex digits are followed by CR: use --crlf";
     if (r->key_bytes % 2 != 0)
@@ -166,51 +166,51 @@ static const char *unhex(input_record *r, char *room) {
         int high = hex_digit(r->key[i]), low = hex_digit(r->key[i + 1]);
         if (high < 0 || low < 0)
             return "not a hex digit";
-        room[i / 2] = (char)(high << 4 | low);
+        buffer[i / 2] = (char)(high << 4 | low);
     }
-    r->key = room;
+    r->key = buffer;
     r->key_bytes /= 2;
     return NULL;
 }
 
-static void fold(input_record *r, char *room) {
+static void fold(input_record *r, char *buffer) {
     for (size_t i = 0; i < r->key_bytes; i++) {
         char c = r->key[i];
-        room[i] = (char)(c + (c >= 'A' && c <= 'Z') * ('a' - 'A'));
+        buffer[i] = (char)(c + (c >= 'A' && c <= 'Z') * ('a' - 'A'));
     }
-    r->key = room;
+    r->key = buffer;
 }
 
 /* Makes the keys of numbers and strings different: see input_json.h. The value is shorter than its line, which also has
  * braces and a name, so one more byte fits into the buffer. */
-static void set_type(input_record *r, bool is_number, char *room) {
+static void set_type(input_record *r, bool is_number, char *buffer) {
     if (!is_number && (r->key_bytes == 0 || *r->key != '\0'))
         return;
-    memmove(room + 1, r->key, r->key_bytes);
-    *room = '\0';
-    r->key = room;
+    memmove(buffer + 1, r->key, r->key_bytes);
+    *buffer = '\0';
+    r->key = buffer;
     r->key_bytes++;
 }
 
-const char *key_of(const input_shape *shape, input_record *r, char *room, char *reason, size_t reason_bytes) {
+const char *key_of(const input_shape *shape, input_record *r, char *buffer, char *reason, size_t reason_bytes) {
     const char *wrong = NULL;
     bool is_number = false;
     r->key = r->line;
     r->key_bytes = r->line_bytes;
     if (shape->json_field != NULL)
-        wrong = json_key(shape->json_field, r, &is_number, room, reason, reason_bytes);
+        wrong = json_key(shape->json_field, r, &is_number, buffer, reason, reason_bytes);
     else if (shape->field != 0)
         wrong =
-            shape->quotes ? csv_column(shape, r, room, reason, reason_bytes) : column(shape, r, reason, reason_bytes);
+            shape->quotes ? csv_column(shape, r, buffer, reason, reason_bytes) : column(shape, r, reason, reason_bytes);
     if (wrong == NULL && shape->trim)
         trim(r);
     if (wrong == NULL && shape->hex && shape->json_typed && is_number)
         wrong = "the value is a number, not hex digits in quotes (with --json-text its digits are used)";
     else if (wrong == NULL && shape->hex)
-        wrong = unhex(r, room);
+        wrong = unhex(r, buffer);
     else if (wrong == NULL && shape->fold)
-        fold(r, room);
+        fold(r, buffer);
     if (wrong == NULL && shape->json_field != NULL && shape->json_typed && !shape->hex)
-        set_type(r, is_number, room);
+        set_type(r, is_number, buffer);
     return wrong;
 }

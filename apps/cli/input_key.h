@@ -8,7 +8,7 @@
 bool key_is_line(const input_shape *shape);
 
 /* Returns true if keys may have to be rewritten; key_of() then needs a buffer. */
-bool key_needs_room(const input_shape *shape);
+bool key_needs_buffer(const input_shape *shape);
 
 /* Returns true if a record may have several lines: with quoted columns, unless records end in NUL. */
 bool key_has_lines(const input_shape *shape);
@@ -27,8 +27,8 @@ extern const char KEY_QUOTE_OPEN[], KEY_QUOTE_AND_CR[];
 typedef enum key_quotes { KEY_QUOTES_CLOSED, KEY_QUOTES_OPEN, KEY_QUOTES_BROKEN } key_quotes;
 key_quotes key_quotes_of(const char *line, size_t line_bytes, char delim);
 
-/* Sets record->key from record->line. The key points into the line, or into `room`, a buffer of line_bytes bytes.
+/* Sets record->key from record->line. The key points into the line, or into `buffer`, which has line_bytes bytes.
  * Returns NULL, or what is wrong with the record: a constant, or `reason`. */
-const char *key_of(const input_shape *shape, input_record *record, char *room, char *reason, size_t reason_bytes);
+const char *key_of(const input_shape *shape, input_record *record, char *buffer, char *reason, size_t reason_bytes);
 
 #endif

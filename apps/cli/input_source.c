@@ -73,7 +73,7 @@ static bool wait_for_more(source *s) {
     return wanted[1].revents == 0;
 }
 
-static long long read_file(source *s, char *bytes, size_t room) {
+static long long read_file(source *s, char *bytes, size_t max_bytes) {
     if (s->at_end)
         return 0;
     if (!wait_for_more(s)) {
@@ -82,7 +82,7 @@ static long long read_file(source *s, char *bytes, size_t room) {
     }
     ssize_t got;
     do
-        got = read(s->fd, bytes, room);
+        got = read(s->fd, bytes, max_bytes);
     while (got < 0 && errno == EINTR);
     if (got < 0) {
         set_reason_errno(s);
@@ -148,28 +148,28 @@ static bool open_file(source *s, const char *path) {
     return true;
 }
 
-static long long pass_on(char *bytes, size_t room, const char *from, size_t *at, size_t end) {
-    size_t left = end - *at, n = left < room ? left : room;
+static long long pass_on(char *bytes, size_t max_bytes, const char *from, size_t *at, size_t end) {
+    size_t left = end - *at, n = left < max_bytes ? left : max_bytes;
     memcpy(bytes, from + *at, n);
     *at += n;
     return (long long)n;
 }
 
-static long long read_plain(source *s, char *bytes, size_t room) {
+static long long read_plain(source *s, char *bytes, size_t max_bytes) {
     if (s->packed_at == s->packed_bytes)
-        return read_file(s, bytes, room);
-    return pass_on(bytes, room, s->packed, &s->packed_at, s->packed_bytes);
+        return read_file(s, bytes, max_bytes);
+    return pass_on(bytes, max_bytes, s->packed, &s->packed_at, s->packed_bytes);
 }
 
-static long long read_on(source *s, char *bytes, size_t room) {
+static long long read_on(source *s, char *bytes, size_t max_bytes) {
     if (s->unpacker == NULL)
-        return read_plain(s, bytes, room);
+        return read_plain(s, bytes, max_bytes);
     for (;;) {
         if (s->packed_at == s->packed_bytes && !s->at_end && !read_packed(s))
             return -1;
         size_t made = 0, used = 0;
         const char *wrong = unpack_step(s->unpacker, s->packed + s->packed_at, s->packed_bytes - s->packed_at, &used,
-                                        s->at_end, bytes, room, &made);
+                                        s->at_end, bytes, max_bytes, &made);
         s->packed_at += used;
         if (wrong != NULL) {
             set_reason(s, wrong);
@@ -224,10 +224,10 @@ bool source_open(source *s, const char *path, const source_rules *rules) {
     return !rules->lines || begin_text(s, rules);
 }
 
-long long source_read(source *s, char *bytes, size_t room) {
+long long source_read(source *s, char *bytes, size_t max_bytes) {
     if (s->head_at < s->head_bytes)
-        return pass_on(bytes, room, s->head, &s->head_at, s->head_bytes);
-    return s->head_failed ? -1 : read_on(s, bytes, room);
+        return pass_on(bytes, max_bytes, s->head, &s->head_at, s->head_bytes);
+    return s->head_failed ? -1 : read_on(s, bytes, max_bytes);
 }
 
 void source_close(source *s) {

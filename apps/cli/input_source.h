@@ -53,8 +53,9 @@ bool source_may_wait(const char *const *paths, size_t next, size_t count);
  * build cannot decompress it, or if the rules refuse it. */
 bool source_open(source *s, const char *path, const source_rules *rules);
 
-/* Reads 1 to `room` bytes. Returns 0 at the end and when stop_fd becomes readable, -1 with s->reason on failure. */
-long long source_read(source *s, char *bytes, size_t room);
+/* Reads 1 to `max_bytes` bytes. Returns 0 at the end and when stop_fd becomes readable, and -1 with s->reason on
+ * failure. */
+long long source_read(source *s, char *bytes, size_t max_bytes);
 
 void source_close(source *s);   /* closes the open file, if any */
 void source_release(source *s); /* also frees all memory */

@@ -18,7 +18,7 @@
 #include "values.h"
 
 enum { ROWS_MAX = 64, COSTS_MAX = 16 };
-enum { NAME_WIDTH_MAX = 23 }; /* a longer name has a line of its own, so that rows fit 80 columns */
+enum { NAME_WIDTH_MAX = 23 }; /* a longer name has its own line, so that rows fit 80 columns */
 
 typedef struct row {
     const char *kind;

@@ -31,7 +31,7 @@ static char *decode(const char *address, const char *text, size_t text_bytes, si
     for (size_t i = 0; i < text_bytes; i++) {
         char c = text[i];
         if (c == '?' || c == '#')
-            fail("%s: '%c' has a meaning of its own in addresses; write %%%02X", address, c, (unsigned)c);
+            fail("%s: '%c' has a special meaning in addresses; write %%%02X", address, c, (unsigned)c);
         if (c == '%') {
             int high = i + 2 < text_bytes ? hex_digit(text[i + 1]) : -1;
             int low = high >= 0 ? hex_digit(text[i + 2]) : -1;

@@ -72,10 +72,10 @@ void redis_login_free(redis_login *login) {
 /* ---- commands ---- */
 
 void redis_command_bytes(redis_command *c, const void *bytes, size_t byte_count) {
-    if (c->count == c->room) {
-        c->room = c->room > 0 ? 2 * c->room : 8;
-        c->words = reallocate(c->words, c->room * sizeof *c->words);
-        c->bytes = reallocate(c->bytes, c->room * sizeof *c->bytes);
+    if (c->count == c->allocated) {
+        c->allocated = c->allocated > 0 ? 2 * c->allocated : 8;
+        c->words = reallocate(c->words, c->allocated * sizeof *c->words);
+        c->bytes = reallocate(c->bytes, c->allocated * sizeof *c->bytes);
     }
     c->words[c->count] = bytes;
     c->bytes[c->count++] = byte_count;

@@ -25,7 +25,7 @@ void redis_login_free(redis_login *login);
 typedef struct redis_command {
     const char **words;
     size_t *bytes;
-    size_t count, room;
+    size_t count, allocated;
     bool may_repeat; /* running it twice does no harm, so it is sent again after a lost connection */
     char digits[2][24];
     size_t numbers; /* how many of `digits` are used */

@@ -78,12 +78,13 @@ static const char *read_file(int fd, const arguments *a, redis_dump *dump, reaso
         return text_of_errno(errno);
     if (!memory_suffices(a, (uint64_t)st.st_size, reason))
         return reason;
-    dump->room = (size_t)st.st_size;
-    dump->bytes = malloc(dump->room != 0 ? dump->room : 1);
+    dump->allocated = (size_t)st.st_size;
+    dump->bytes = malloc(dump->allocated != 0 ? dump->allocated : 1);
     if (dump->bytes == NULL)
         return kith_status_text(KITH_E_MEMORY);
-    while (dump->byte_count < dump->room) {
-        ssize_t got = pread(fd, dump->bytes + dump->byte_count, dump->room - dump->byte_count, (off_t)dump->byte_count);
+    while (dump->byte_count < dump->allocated) {
+        ssize_t got =
+            pread(fd, dump->bytes + dump->byte_count, dump->allocated - dump->byte_count, (off_t)dump->byte_count);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -193,9 +194,9 @@ redis_dump_facts redis_dump_facts_of(const redis_dump *dump) {
 /* ---- writing ---- */
 
 static char *extend(redis_dump *dump, size_t byte_count) {
-    if (byte_count > dump->room - dump->byte_count) {
-        dump->room = dump->byte_count + byte_count + dump->room / 2;
-        dump->bytes = reallocate(dump->bytes, dump->room);
+    if (byte_count > dump->allocated - dump->byte_count) {
+        dump->allocated = dump->byte_count + byte_count + dump->allocated / 2;
+        dump->bytes = reallocate(dump->bytes, dump->allocated);
     }
     char *at = dump->bytes + dump->byte_count;
     dump->byte_count += byte_count;

@@ -17,7 +17,7 @@ typedef struct redis_dump {
     redis_dump_type type;
     uint64_t chunk_count;
     char *bytes; /* the file */
-    size_t byte_count, room;
+    size_t byte_count, allocated;
 } redis_dump;
 
 typedef struct redis_chunk {

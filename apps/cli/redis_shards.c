@@ -16,8 +16,7 @@ static const char FIRST_LINE[] = "kith-shards ";
 
 void redis_shards_name(redis_shards *s, const redis_address *address, unsigned count, uint64_t recipe) {
     if (memchr(address->key, '{', address->key_bytes) != NULL || memchr(address->key, '}', address->key_bytes) != NULL)
-        fail("%s: a key with braces cannot be split into shards: their names need hash tags of their own",
-             address->text);
+        fail("%s: a key with braces cannot be split into shards: their names need their own hash tags", address->text);
     if (memchr(address->key, '\n', address->key_bytes) != NULL ||
         memchr(address->key, '\0', address->key_bytes) != NULL)
         fail("%s: a key with a newline or a zero byte cannot be split into shards", address->text);

@@ -111,12 +111,12 @@ static kith_filter *build_one(const split *s, unsigned i) {
     build_check(status);
     if (status != KITH_OK)
         fail("%s", kith_status_text(status));
-    value_text came, room;
+    value_text keys_text, capacity_text, size_text;
     uint64_t capacity = a->capacity != 0 ? capacity_of(a->capacity, s->count) : keys > 0 ? keys : 1;
     if (keys > capacity && !a->grow)
         fail("shard %u of %u gets %s keys, but its capacity is %s (-n divided by the number of shards, and some "
              "reserve). Use a larger -n, or --grow.",
-             i, s->count, text_of_integer(keys, came), text_of_integer(capacity, room));
+             i, s->count, text_of_integer(keys, keys_text), text_of_integer(capacity, capacity_text));
     choice c;
     kith_plan plan;
     status = plan_for(s, capacity, &c, &plan);
@@ -137,8 +137,8 @@ static kith_filter *build_one(const split *s, unsigned i) {
     kith_builder_free(one->builder);
     one->builder = NULL;
     if (a->verbose)
-        note("shard %u of %u: %s, kind %s, %s", i, s->count, text_of_keys(keys, came), plan.kind,
-             text_of_size(plan.file_bytes, room));
+        note("shard %u of %u: %s, kind %s, %s", i, s->count, text_of_keys(keys, keys_text), plan.kind,
+             text_of_size(plan.file_bytes, size_text));
     return filter;
 }
 

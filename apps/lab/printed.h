@@ -25,7 +25,7 @@ typedef struct printed_losses {
 printed_losses printed_algorithm_2(uint64_t seed, uint64_t tables, unsigned places, unsigned keys, bool as_printed);
 
 /* [4], algorithm 3: fills filters of 4 entries per bucket to a load of 0.9. The loop counts with the index of the
- * bucket as printed, or with a variable of its own. */
+ * bucket as printed, or with another variable. */
 typedef struct printed_filter {
     uint64_t keys;
     uint64_t not_found; /* keys that a lookup does not find */

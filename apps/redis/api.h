@@ -2,7 +2,7 @@
  *
  * The server passes the address of one function to RedisModule_OnLoad(), which returns the others by name.
  * api_resolve() asks for all calls that api.def lists. From then on they are called as server.OpenKey(…) and so on. A
- * test can fill in `server` with functions of its own instead.
+ * test can fill in `server` with its own functions instead.
  *
  * The structs and numbers here are the ABI that the server defines. The comments say only what is not in its
  * documentation. */

@@ -69,7 +69,7 @@ redisbloom_bloom_info redisbloom_bloom_get_info(const redisbloom_bloom *filter);
 /* The bytes that were allocated for this filter. Constant time per level. */
 uint64_t redisbloom_bloom_memory(const redisbloom_bloom *filter);
 
-/* A copy with memory of its own. KITH_E_MEMORY. */
+/* Returns a copy that shares no memory with the filter. KITH_E_MEMORY. */
 KITH_MUST_USE kith_status redisbloom_bloom_clone(const redisbloom_bloom *filter, const kith_allocator *allocator,
                                                  redisbloom_bloom **copy);
 

@@ -39,8 +39,8 @@ void redisbloom_cuckoo_free(redisbloom_cuckoo *filter);
 
 /* Adds an item: another copy of it if the filter has it already. `max_expansions` is the most sub-filters that growth
  * may lead to (config cf-max-expansions, which is not a property of the filter; UINT64_MAX: no limit).
- *   KITH_E_FULL       no free slot was found, and the filter does not grow (info.expansion is 0: "Filter is full") or has
- *                     as many sub-filters as allowed ("Maximum expansions reached")
+ *   KITH_E_FULL       no free slot was found, and the filter does not grow (info.expansion is 0: "Filter is full") or
+ *                     has as many sub-filters as allowed ("Maximum expansions reached")
  *   KITH_E_TOO_LARGE, KITH_E_MEMORY   no free slot was found, and the next sub-filter is not possible */
 KITH_MUST_USE kith_status redisbloom_cuckoo_add(redisbloom_cuckoo *filter, const void *item, size_t item_bytes,
                                                 uint64_t max_expansions, uint64_t most_bytes);
@@ -80,7 +80,7 @@ redisbloom_cuckoo_info redisbloom_cuckoo_get_info(const redisbloom_cuckoo *filte
 /* The bytes that were allocated for this filter. */
 uint64_t redisbloom_cuckoo_memory(const redisbloom_cuckoo *filter);
 
-/* A copy with memory of its own. KITH_E_MEMORY. */
+/* Returns a copy that shares no memory with the filter. KITH_E_MEMORY. */
 KITH_MUST_USE kith_status redisbloom_cuckoo_clone(const redisbloom_cuckoo *filter, const kith_allocator *allocator,
                                                   redisbloom_cuckoo **copy);
 

@@ -381,7 +381,7 @@ KITH_API KITH_MUST_USE kith_status kith_filter_check(const kith_filter *filter, 
  * kith tool.
  *
  * Notes are pairs of strings for anything else worth keeping with the filter, such as where the keys came from. They
- * are part of the block, with a checksum of their own, and are verified even by a lazy open. */
+ * are part of the block, with their own checksum, and are verified even by a lazy open. */
 
 /* Returns the recipe that the filter was created with. */
 KITH_API uint64_t kith_filter_recipe(const kith_filter *filter);

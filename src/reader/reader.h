@@ -191,7 +191,7 @@ KITH_MUST_USE static inline kith_status kith_reader_open(const void *bytes, size
  * when it opens a filter. Lookups do not use these counts.) */
 KITH_MUST_USE static inline kith_status kith_reader_verify(const kith_reader *reader) {
     kith_status status = kithi_body_check(reader->block, reader->body_bytes);
-    /* The outer checksums cover all bytes, but a layer may have been written with wrong checksums of its own. */
+    /* The outer checksums cover all bytes, but a layer may have been written with wrong checksums. */
     for (unsigned i = 0; i < reader->part_count && status == KITH_OK; i++)
         if (reader->part[i].body != reader->block + KITHI_HEADER_BYTES)
             status = kithi_body_check(reader->part[i].body - KITHI_HEADER_BYTES, reader->part[i].body_bytes);

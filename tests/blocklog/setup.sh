@@ -4,7 +4,7 @@
 #   FOLDER/vmlinuz, FOLDER/modules   Debian's kernel for virtual machines
 #
 # The package is downloaded and unpacked, not installed: it would become the kernel that this machine starts with. If it
-# cannot be had, the reason is printed on stderr and the tests are skipped. The exit status is 0 in any case.
+# cannot be downloaded, the reason is printed on stderr and the tests are skipped. The exit status is 0 in any case.
 set -uo pipefail
 folder=$1
 [ ! -e "$folder/vmlinuz" ] || exit 0

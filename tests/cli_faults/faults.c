@@ -6,7 +6,8 @@
  *     The tool ends by itself, with the status, the output and the files of a run without failure, or with status 2, a
  *     message that names what failed, and the old or the complete new content in the target. If the call failed before
  *     the first rename, it is the old one, byte by byte. All other files are unchanged.
- *     After EINTR and short transfers it is always the first of the two, except that an interrupted sync is a failed sync.
+ *     After EINTR and short transfers it is always the first of the two, except that an interrupted sync is a failed
+ *     sync.
  *     A failed sync ends with status 2 and is not repeated.
  *     A temporary file is left only if its removal failed, and then the message names it.
  *     A store can be opened for writing afterwards.

@@ -39,10 +39,10 @@ bool source_open(source *s, const char *path, const source_rules *rules) {
     return true;
 }
 
-long long source_read(source *s, char *bytes, size_t room) {
+long long source_read(source *s, char *bytes, size_t max_bytes) {
     (void)s;
     size_t n = file_bytes[read_file].n - read_at;
-    n = n < room ? n : room;
+    n = n < max_bytes ? n : max_bytes;
     n = n < read_bytes_max ? n : read_bytes_max;
     if (n > 0)
         memcpy(bytes, file_bytes[read_file].at + read_at, n);

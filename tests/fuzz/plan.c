@@ -1,5 +1,5 @@
 /* Bytes as a spec: kind, needs, quantities and an option string, given to kith_filter_plan and, where the plan is
- * small, to kith_filter_create. Every answer is a plan that holds together or an error.
+ * small, to kith_filter_create. Every result is a consistent plan or an error.
  *
  *     0        kind: an index, or 255 for none, or 254 for a name out of the options' text
  *     1        which of capacity, rate and bytes are given (bits 0 to 2), max_bytes (bit 3), needs (bit 4)

@@ -5,7 +5,7 @@
  *                               the same in every run
  *     NAME FILE                 runs the target on one file: to look at a finding
  *
- * The target runs in a process of its own, so that any way to end is noticed: a signal, or the exit of a sanitizer.
+ * The target runs in a separate process, so that any way to end is noticed: a signal, or the exit of a sanitizer.
  * Then the input that it was running is written to the file `finding` in the working folder, and the exit status is 1.
  *
  *     NAME --fault FAULT FOLDER [MUTANTS]   exits with 0 if there is a finding when this fault is planted

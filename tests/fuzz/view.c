@@ -3,7 +3,7 @@
 #include "core/prng.h"
 #include "fuzz/blocks.h"
 
-static volatile uint64_t sink; /* keeps the answers observable: what nobody reads, a compiler leaves out */
+static volatile uint64_t sink; /* keeps the compiler from removing lookups whose results are not used */
 
 static void change(kith_filter *filter, const kith_filter *other, const uint64_t *digests, size_t n) {
     uint64_t bitmap[4];

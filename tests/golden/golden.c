@@ -2,11 +2,12 @@
  * stores in store.c.)
  *
  *     golden                        runs the tests
- *     golden --make                 writes the files of this folder, answers.txt and the example in docs/format.md
+ *     golden --make                 writes the files of this folder with false_positives.txt, and the example in
+ *                                   docs/format.md
  *     golden --list-made            prints the names of the filters that are not kept as files (see CASES)
  *     golden --save NAME FILE       creates a filter and saves it
  *     golden --members NAME         prints the keys for which a lookup must return true, one per line
- *     golden --answers FILE         looks up every line of standard input and prints "yes" or "no"
+ *     golden --lookup FILE          looks up every line of standard input and prints "yes" or "no"
  *     golden --digests FILE         prints the digest of every line of standard input, with the hash of the filter
  *     golden --forge WHAT FROM TO   copies a file of kind layers, forges WHAT in the copy (see forge) and corrects all
  *                                   checksums; prints whether the library opens it: "opened" or "refused"
@@ -15,8 +16,8 @@
  * commit that says why: `./dev build && build/dev/tests/golden --make`. After it, a test that fails here means that
  * users' files cannot be read or are read wrongly, and the code must change.
  *
- * answers.txt lists, for every file, the first ten false positives among the keys absent-0, absent-1, … They catch a
- * library that derives other cells from a digest: it would still read what it wrote with the same mistake.
+ * false_positives.txt lists, for every file, the first ten false positives among the keys absent-0, absent-1, … They
+ * catch a library that derives other cells from a digest: it would still read what it wrote with the same mistake.
  *
  * The last six commands are for tests/interop, which compares the library with a second reader that was written from
  * docs/format.md, and for tests/reader. */
@@ -30,7 +31,7 @@
 #include "golden/files.h"
 #include "probe_word.h"
 
-#define ANSWERS FOLDER "answers.txt"
+#define FALSE_POSITIVES FOLDER "false_positives.txt"
 #define FORMAT_PAGE KITH_SOURCE_DIR "/docs/format.md"
 #define EXAMPLE_HEADING "## An example\n"
 
@@ -418,7 +419,7 @@ TEST(golden_files_open_and_find_every_member) {
 }
 
 TEST(golden_files_have_the_pinned_false_positives) {
-    text answers = read_file(ANSWERS);
+    text listed = read_file(FALSE_POSITIVES);
     for (size_t i = 0; i < CASE_COUNT; i++) {
         if (!CASES[i].kept)
             continue;
@@ -429,13 +430,13 @@ TEST(golden_files_have_the_pinned_false_positives) {
         text lines = {NULL, 0, 0};
         for (size_t p = 0; p < PINNED; p++)
             append(&lines, "%s.kith absent-%zu\n", CASES[i].name, found[p]);
-        const char *at = strstr(answers.at, lines.at);
-        if (at == NULL || (at != answers.at && at[-1] != '\n'))
-            CHECK_FAIL("answers.txt does not have these lines:\n%s", lines.at);
+        const char *at = strstr(listed.at, lines.at);
+        if (at == NULL || (at != listed.at && at[-1] != '\n'))
+            CHECK_FAIL("false_positives.txt does not have these lines:\n%s", lines.at);
         free(lines.at);
         kith_filter_free(filter);
     }
-    free(answers.at);
+    free(listed.at);
 }
 
 TEST(the_hex_of_the_format_page_is_the_example_file) {
@@ -472,7 +473,7 @@ TEST(the_example_of_the_format_page_is_up_to_date) {
 /* ---- the commands ---- */
 
 static void make_all(void) {
-    text answers = {NULL, 0, 0};
+    text listed = {NULL, 0, 0};
     for (size_t i = 0; i < CASE_COUNT; i++) {
         if (!CASES[i].kept)
             continue;
@@ -482,10 +483,10 @@ static void make_all(void) {
         size_t found[PINNED];
         false_positives(filter, CASES[i].name, found);
         for (size_t p = 0; p < PINNED; p++)
-            append(&answers, "%s.kith absent-%zu\n", CASES[i].name, found[p]);
+            append(&listed, "%s.kith absent-%zu\n", CASES[i].name, found[p]);
         kith_filter_free(filter);
     }
-    write_file(ANSWERS, &answers);
+    write_file(FALSE_POSITIVES, &listed);
 
     text page = read_file(FORMAT_PAGE), example = example_text();
     char *section = example_section(&page);
@@ -495,7 +496,7 @@ static void make_all(void) {
     write_file(FORMAT_PAGE, &page);
     free(page.at);
     free(example.at);
-    free(answers.at);
+    free(listed.at);
 }
 
 static void print_members(const golden_case *c) {
@@ -515,7 +516,7 @@ static void save(const golden_case *c, const char *path) {
     kith_filter_free(filter);
 }
 
-static void print_answers(const char *path) {
+static void print_lookups(const char *path) {
     kith_filter *filter = open_file(path);
     char key[4096];
     while (fgets(key, sizeof key, stdin) != NULL)
@@ -577,8 +578,8 @@ static bool run_command(int argc, char **argv) {
         save(named, argv[3]);
     else if (strcmp(command, "--members") == 0 && argc == 3 && named != NULL)
         print_members(named);
-    else if (strcmp(command, "--answers") == 0 && argc == 3)
-        print_answers(argv[2]);
+    else if (strcmp(command, "--lookup") == 0 && argc == 3)
+        print_lookups(argv[2]);
     else if (strcmp(command, "--digests") == 0 && argc == 3)
         print_digests(argv[2]);
     else if (strcmp(command, "--forge") == 0 && argc == 5)

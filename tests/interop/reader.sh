@@ -25,7 +25,7 @@ compare() { # NAME FILE
   all_yes "$work/by_reader" "$1: members by the reader"
   [ "$(wc -l <"$work/members")" -eq "$(wc -l <"$work/by_reader")" ] || fail "$1: not one line per key"
 
-  "$golden" --answers "$2" <"$work/absent" >"$work/by_library"
+  "$golden" --lookup "$2" <"$work/absent" >"$work/by_library"
   "$reader" "$2" <"$work/absent" >"$work/by_reader"
   [ "$(wc -l <"$work/by_library")" -eq 2000 ] || fail "$1: the library did not print 2000 lines"
   cmp "$work/by_library" "$work/by_reader" >&2 || fail "$1: the reader and the library disagree"
@@ -35,8 +35,8 @@ compare() { # NAME FILE
 compare_table() { # NAME FILE
   "$tables" --expected "$1" >"$work/expected"
   cut -d ' ' -f 1 "$work/expected" | "$reader" "$2" >"$work/by_reader"
-  cut -d ' ' -f 2 "$work/expected" >"$work/answers"
-  cmp "$work/answers" "$work/by_reader" >&2 || fail "$1: the reader finds other keys or values"
+  cut -d ' ' -f 2 "$work/expected" >"$work/expected_results"
+  cmp "$work/expected_results" "$work/by_reader" >&2 || fail "$1: the reader finds other keys or values"
   echo "ok      $1: $(grep -vc no "$work/by_reader") keys present, $(grep -c no "$work/by_reader") absent"
 }
 
@@ -88,8 +88,8 @@ for file in "$folder"/*.kith; do
   *)
     files=$((files + 1))
     compare "$name" "$file"
-    awk -v file="$name.kith" '$1 == file { print $2 }' "$folder/answers.txt" >"$work/pinned"
-    [ "$(wc -l <"$work/pinned")" -eq 10 ] || fail "$name: answers.txt does not have ten lines for it"
+    awk -v file="$name.kith" '$1 == file { print $2 }' "$folder/false_positives.txt" >"$work/pinned"
+    [ "$(wc -l <"$work/pinned")" -eq 10 ] || fail "$name: false_positives.txt does not have ten lines for it"
     "$reader" "$file" <"$work/pinned" >"$work/by_reader"
     all_yes "$work/by_reader" "$name: pinned false positives by the reader"
     case $name in *overlap* | *cuckoo*) tamper_all "$name" "$file" "$bytes" 3 ;; esac

@@ -26,7 +26,9 @@ window.wrong = [];
 window.addEventListener('error', function (e) { window.wrong.push('error: ' + e.message); }, true);
 window.addEventListener('unhandledrejection', function (e) { window.wrong.push('rejection: ' + e.reason); });
 document.addEventListener('securitypolicyviolation', function (e) { window.wrong.push('request: ' + e.blockedURI); });
-console.error = console.warn = function () { window.wrong.push('console: ' + Array.prototype.join.call(arguments, ' ')); };
+console.error = console.warn = function () {
+  window.wrong.push('console: ' + Array.prototype.join.call(arguments, ' '));
+};
 </script>
 """
 
@@ -56,11 +58,13 @@ window.addEventListener('load', function () {
   }
   function mouse(svg, type, circle) {
     var r = circle.getBoundingClientRect();
-    svg.dispatchEvent(new MouseEvent(type, {bubbles: true, clientX: r.left + r.width / 2, clientY: r.top + r.height / 2}));
+    var x = r.left + r.width / 2, y = r.top + r.height / 2;
+    svg.dispatchEvent(new MouseEvent(type, {bubbles: true, clientX: x, clientY: y}));
   }
   all('figure').forEach(function (figure) {
     var svg = figure.querySelector('svg.plot'), circles = all('circle.p, circle.q', svg);
-    expect(all('circle', svg).every(function (c) { return c.querySelector('title'); }), figure.id + ': a point has no title');
+    expect(all('circle', svg).every(function (c) { return c.querySelector('title'); }),
+           figure.id + ': a point has no title');
     seen.figures[figure.id] = {
       p: all('circle.p', svg).length, q: all('circle.q', svg).length, bars: all('path.bars', svg).length,
       marks: all('text.mark', svg).length, legend: all('.legend li', figure).length, series: all('g', svg).length
@@ -108,7 +112,9 @@ window.addEventListener('load', function () {
   }).map(function (e) { return e.tagName + '.' + e.className; }).slice(0, 5);
   seen.ids = all('[id]').map(function (e) { return e.id; });
   seen.links = all('nav a').map(function (e) { return e.getAttribute('href'); });
-  seen.claims = all('section.claim').map(function (e) { return [e.id, all('h3 .verdict', e).map(function (v) { return v.textContent; })]; });
+  seen.claims = all('section.claim').map(function (e) {
+    return [e.id, all('h3 .verdict', e).map(function (v) { return v.textContent; })];
+  });
   seen.scripts = document.scripts.length;
   parent.postMessage({frame: window.name, seen: seen}, '*');
 });
@@ -219,7 +225,8 @@ def judge(folder, width, seen):
     expect(seen["plots_tested"] >= len(with_points), where + "some plots were not tested")
     for figure, got in seen["figures"].items():
         counts = points.get(figure, {"measured": 0, "predicted": 0})
-        expect(got["p"] == counts["measured"], where + "%s has %d points, not %d" % (figure, got["p"], counts["measured"]))
+        expect(got["p"] == counts["measured"],
+               where + "%s has %d points, not %d" % (figure, got["p"], counts["measured"]))
         expect(min(counts["predicted"], 40) <= got["q"] <= counts["predicted"],
                where + figure + ": wrong number of circles on curves")
         expect(got["marks"] >= 2, where + figure + " has no tick marks")
@@ -272,7 +279,8 @@ def main():
     start = time.time()
     with tempfile.TemporaryDirectory(prefix="kith-browser-", ignore_cleanup_errors=True) as box:
         real, difficult = os.path.join(box, "real"), os.path.join(box, "difficult")
-        subprocess.run([kith, "lab", "--quick", "--seed", "1", "--report", real, "B2"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([kith, "lab", "--quick", "--seed", "1", "--report", real, "B2"], check=True,
+                       stdout=subprocess.DEVNULL)
         subprocess.run([lab_report, "--write", difficult], check=True)
         for (folder, width), seen in look(box, [real, difficult]).items():
             judge(folder, width, seen)

@@ -17,7 +17,8 @@ findings=$("$kith" lab --threads 1 --quick --seed 1 "$claim" 2>/dev/null) || {
 }
 printf '%s\n' "$findings"
 verdict=$(grep -oE '(holds|looser than stated|a slip in the text|false as stated)$' <<<"$findings" | head -1)
-tr '\n' ' ' <"$(dirname "$0")/../../docs/theory.md" | grep -oE "\\*$verdict\\*[^*\`]*" | head -1 | grep -qw "$claim" || {
+tr '\n' ' ' <"$(dirname "$0")/../../docs/theory.md" |
+  grep -oE "\\*$verdict\\*[^*\`]*" | head -1 | grep -qw "$claim" || {
   echo "FAILED: docs/theory.md does not list $claim under '$verdict'"
   failed=1
 }

@@ -90,7 +90,7 @@ for name in $(cd "$source/tests/golden" && ls *.kith) $("$golden" --list-made); 
     "$golden" --save "$name" "$file"
     ;;
   esac
-  "$golden" --answers "$file" <"$tmp/keys" | sed 's/^yes$/maybe/' >"$tmp/want"
+  "$golden" --lookup "$file" <"$tmp/keys" | sed 's/^yes$/maybe/' >"$tmp/want"
   for program in $programs; do
     "$tmp/$program" "$file" <"$tmp/keys" >"$tmp/got"
     cmp -s "$tmp/want" "$tmp/got" || fail "$program gives other results for $name than the library"

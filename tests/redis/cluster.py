@@ -232,7 +232,8 @@ def no_acknowledged_write_is_lost_when_a_primary_is_killed(s):
     killer.start()
     replica, before = cluster.replicas[1], number
     r = replica.connect()
-    while number < before + 2 or info(r, "replication")["role"] != "master":  # each write waits for the failover, if it has to
+    # Each write waits for the failover, if it has to.
+    while number < before + 2 or info(r, "replication")["role"] != "master":
         write(number)
         number += 1
     killer.join()

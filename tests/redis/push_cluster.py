@@ -127,7 +127,7 @@ def a_slot_that_is_being_moved_is_asked_on_both_nodes(s):
         source.connect()("CLUSTER", "SETSLOT", slot, "MIGRATING", cluster.id(0))
         equal(t("query", "-c", cluster.address("a"), "list"), b"2000\n")
         equal(str(source.connect()("MIGRATE", "127.0.0.1", target.port, "a", 0, 5000)), "OK")
-        # Now the owner of the slot answers ASK.
+        # Now the owner of the slot replies ASK.
         equal(t("query", "-c", cluster.address("a"), "list"), b"2000\n")
         equal(t("pull", cluster.address("a")), t.read("f.kith"))
         # Two keys of a slot that is being moved cannot be renamed, so a push waits, and gives up with the reason.

@@ -472,11 +472,11 @@ def damaged_descriptions_of_shards_are_refused(s):
 
 # ---- clusters ----
 
-def node(answers, slots):
+def node(replies, slots):
     def reply(args):
         if args[0] == b"CLUSTER":
             return slots()
-        return answers(args)
+        return replies(args)
     return reply
 
 

@@ -4,9 +4,9 @@
 #   FOLDER/valkey/root   Valkey 8, from the backports of Debian if the system's own release has none
 #   FOLDER/node          the client `redis` for Node.js, in the version that package.json names
 #
-# The system's package sources and packages stay as they are: apt works here with a sources list and folders of its own,
-# and with the mirror and the keyring of the system's sources. Packages are verified as always, then only unpacked. What
-# cannot be had is reported on stderr; its tests are skipped. The exit status is 0 in any case.
+# The system's package sources and packages stay as they are: apt works here with a separate sources list and separate
+# folders, and with the mirror and the keyring of the system's sources. Packages are verified as always, then only
+# unpacked. What cannot be downloaded is reported on stderr; its tests are skipped. The exit status is 0 in any case.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$1
@@ -61,11 +61,11 @@ fetch_node_client() { # prints why it failed
 if ! [ -x "$folder/valkey/root/usr/bin/valkey-server" ] && ! command -v valkey-server >/dev/null; then
   if ! why=$(fetch_valkey); then
     rm -rf "$folder/valkey.part"
-    skip "Valkey cannot be had (${why:-no reason given}): the tests redis.*@valkey are skipped"
+    skip "Valkey cannot be downloaded (${why:-no reason given}): the tests redis.*@valkey are skipped"
   fi
 fi
 if ! cmp -s "$here/package.json" "$folder/node/package.json" || ! [ -d "$folder/node/node_modules/redis" ]; then
   why=$(fetch_node_client) ||
-    skip "the npm package redis cannot be had (${why:-no reason given}): redis.clients leaves Node.js out"
+    skip "the npm package redis cannot be downloaded (${why:-no reason given}): redis.clients leaves Node.js out"
 fi
 exit 0

@@ -1,8 +1,8 @@
 /* Flooding: keys that are chosen to collide, so that a structure refuses keys early or becomes slow. The attacker knows
  * the hash, or believes that he does; with a secret key the same keys must do nothing.
  *
- *     filters with fingerprints   keys for few of the buckets (Reviriego, Larrabeiti, "Denial of Service Attack on Cuckoo
- *                                 Filter Based Networking Systems", 2020)
+ *     filters with fingerprints   keys for few of the buckets (Reviriego, Larrabeiti, "Denial of Service Attack on
+ *                                 Cuckoo Filter Based Networking Systems", 2020)
  *     tables                      keys for one chain or slot (Crosby, Wallach, "Denial of Service via Algorithmic
  *                                 Complexity Attacks", 2003)
  *

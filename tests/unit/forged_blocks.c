@@ -112,7 +112,7 @@ TEST(cuckoo_filters_of_impossible_sizes_are_refused) {
 
 /* ---- bodies ---- */
 
-/* A block of our own, sealed, and a lazily opened handle on it. */
+/* A block that the test writes, sealed, and a lazily opened handle on it. */
 typedef struct forgery {
     uint8_t *block;
     size_t block_bytes;

@@ -10,7 +10,8 @@
  *
  * The same keys go into three filters of the same size:
  *
- *     model       an array of cells without any guard. The attack must succeed there, which shows that it is a good one.
+ *     model       an array of cells without any guard. The attack must succeed there, which shows that it is a good
+ *                 one.
  *     trusted     a filter with the hash that the attacker knows: its guards must stop him with KITH_E_FULL.
  *     untrusted   a filter with a secret key: the keys must be as harmless as random ones.
  *

@@ -294,7 +294,7 @@ TEST(a_refresh_begins_again_if_records_vanish_before_they_are_applied) {
     }
 }
 
-/* Two records were applied, and neither the filter as it was nor the new one can be had. The next refresh must not
+/* Two records were applied, and there is memory for neither the old filter nor the new one. The next refresh must not
  * apply the two again. */
 TEST(a_reader_recovers_from_a_refresh_that_failed_half_way) {
     new_disk();

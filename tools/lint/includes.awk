@@ -31,7 +31,8 @@ function layer(path,   parts, n) {
         if (parts[1] == "apps" && n > 2) return "apps/" parts[2]
         return parts[1]
     }
-    if (path ~ /^src\/(kind|lookup|table_kind|registry|handle|verbs|salvage)\.h$/ || path == "src/plan/planner.h") return "kind.h"
+    if (path ~ /^src\/(kind|lookup|table_kind|registry|handle|verbs|salvage)\.h$/) return "kind.h"
+    if (path == "src/plan/planner.h") return "kind.h"
     if (path == "src/plan/planner.c") return "front" # it uses the registry
     n = split(path, parts, "/")
     if (n > 3) return parts[2] "/" parts[3]

@@ -53,6 +53,15 @@ for folder in tests bench; do
   fi
 done
 
+# Fixtures, corpora and expected output are not among these files.
+files=$(git ls-files '*.[ch]' '*.cpp' '*.def' '*.cases' '*.sh' '*.py' '*.awk' '*.css' '*.js' \
+  '*.cmake' '*CMakeLists.txt' '*.md' dev .clang-tidy)
+if [ -n "$files" ] && LC_ALL=C awk -f tools/lint/columns.awk $files >&2; then
+  report "lines have at most 120 characters" ok
+else
+  report "lines have at most 120 characters (Markdown tables may have more)" FAILED
+fi
+
 # Other versions of clang-format format differently.
 if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
   if clang-format --dry-run -Werror $(sources include src apps examples tests bench); then

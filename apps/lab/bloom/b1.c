@@ -5,12 +5,12 @@
  *     share        Filters of 7000 bits with 7 hashes, at loads kn/m on both sides of ln 2, as one array (the layout of
  *                  the documents) and in 7 slices. The share of bits that are 0 is compared with (1 - 1/m)^(kn) and
  *                  (1 - k/m)^n.
- *     few bits     One array of 64 bits and 45 hashes, 9 keys of 5 each, so that (1 - 1/64)^45 = 0.4923 and e^(-45/64) =
- *                  0.4951 can be distinguished.
- *     deviation    Arrays of 2^8 bits and more, half of them set, and slices up to 2^11 bits. The variance of the number
- *                  of set bits is compared with the exact one. The largest deviation from the mean is compared with
- *                  sqrt(m ln m). By McDiarmid's inequality fewer than one filter in 10^6 exceeds that, even at the
- *                  smallest m. */
+ *     few bits     One array of 64 bits and 45 hashes, 9 keys of 5 each, so that (1 - 1/64)^45 = 0.4923 and
+ *                  e^(-45/64) = 0.4951 can be distinguished.
+ *     deviation    Arrays of 2^8 bits and more, half of them set, and slices up to 2^11 bits. The variance of the
+ *                  number of set bits is compared with the exact one. The largest deviation from the mean is compared
+ *                  with sqrt(m ln m). By McDiarmid's inequality fewer than one filter in 10^6 exceeds that, even at
+ *                  the smallest m. */
 #include "bloom.h"
 
 enum { REFUTED_AT = 1, SLICE = 1000, SPREAD_HASHES = 4, LOG_SLICES_MOST = 11 };

@@ -5,8 +5,8 @@
  * 2α instead of 2bα for windows.
  *
  * Semi-sorted buckets (Fan and others, 2014) store the four fingerprints of a bucket in order, which saves one bit per
- * slot at the same rate. The library has no such buckets, for the reasons given in semi_sorted.h, so the lab has a
- * filter of its own with them. Its buckets are a power of two, and it inserts by random walk, as in the paper.
+ * slot at the same rate. The library has no such buckets, for the reasons given in semi_sorted.h, so the lab has its
+ * own filter with them. Its buckets are a power of two, and it inserts by random walk, as in the paper.
  *
  * For each f real filters are filled to the load that the library plans for, or 0.95 in the case of semi-sorted
  * buckets, and their rate is measured. Their size is compared with that of a Bloom filter with the measured rate. The
@@ -95,7 +95,7 @@ static double planned_crossing(lab *l, const layout *at, uint64_t n) {
 static const char QUOTE[] = "[4]: \"with a false positive rate ε < 3% and a bucket size of b = 4, Cuckoo Filters can … "
                             "[be] more space efficient than standard space-optimized Bloom filters\"";
 
-/* Counts the ways to choose four sorted numbers of four bits, each with a code of its own. */
+/* Counts the ways to choose four sorted numbers of four bits, each with its own code. */
 static unsigned coded_nibbles(lab *l) {
     unsigned count = 0;
     for (unsigned nibbles = 0; nibbles < NIBBLES * NIBBLES * NIBBLES * NIBBLES; nibbles++) {

@@ -9,7 +9,7 @@
  *
  * Why this is in the lab and not an option of the library's cuckoo filter:
  *
- *     - Each change sorts the bucket, so an entry has no slot of its own. The library's filters identify entries by
+ *     - Each change sorts the bucket, so an entry has no fixed slot. The library's filters identify entries by
  *       their slot: the trace, undoing a walk, and threads that fill different regions rely on it.
  *     - A lookup must decode two buckets, where a plain bucket is compared as it is, several entries at a time.
  *     - The gain is one bit per slot. The library's overlapping windows gain about as much (claim F3), and their slots

@@ -122,9 +122,9 @@ static inline kith_status kithi_counters_merge(kith_filter *into, const kith_fil
         kithi_store64(into->body + 8 * i,
                       kithi_counters_add(kithi_load64(into->body + 8 * i), kithi_load64(from->body + 8 * i)));
     for (uint64_t c = 0; c < single; c++) {
-        unsigned room = kithi_counter_top(width) - kithi_counter(into->body, c, width);
+        unsigned left = kithi_counter_top(width) - kithi_counter(into->body, c, width);
         unsigned more = kithi_counter(from->body, c, width);
-        kithi_counter_change(into->body, c, width, more < room ? more : room);
+        kithi_counter_change(into->body, c, width, more < left ? more : left);
     }
     into->head.count = count;
     into->head.fill = fill;

@@ -10,13 +10,13 @@ key_quotes __wrap_key_quotes_of(const char *line, size_t line_bytes, char delim)
     return quotes == KEY_QUOTES_BROKEN && is_planted("accepts_broken_quotes") ? KEY_QUOTES_CLOSED : quotes;
 }
 
-const char *__real_json_key(const char *name, input_record *record, bool *is_number, char *room, char *reason,
+const char *__real_json_key(const char *name, input_record *record, bool *is_number, char *buffer, char *reason,
                             size_t reason_bytes);
-const char *__wrap_json_key(const char *name, input_record *record, bool *is_number, char *room, char *reason,
+const char *__wrap_json_key(const char *name, input_record *record, bool *is_number, char *buffer, char *reason,
                             size_t reason_bytes);
-const char *__wrap_json_key(const char *name, input_record *record, bool *is_number, char *room, char *reason,
+const char *__wrap_json_key(const char *name, input_record *record, bool *is_number, char *buffer, char *reason,
                             size_t reason_bytes) {
-    const char *wrong = __real_json_key(name, record, is_number, room, reason, reason_bytes);
+    const char *wrong = __real_json_key(name, record, is_number, buffer, reason, reason_bytes);
     if (wrong == NULL && is_planted("numbers_are_strings"))
         *is_number = false;
     return wrong;

@@ -33,7 +33,7 @@ TEST(moved_values_have_the_same_bytes_and_still_work) {
         }
         check_items(v, item_count(sort));
         if (sort != SORT_HALF_LOADED && sort != SORT_BLOOM) {
-            add_items(v, 1000, 3000); /* grows in memory of its own again */
+            add_items(v, 1000, 3000); /* grows in memory that it allocates itself */
             v = value_relocate(v, memory_move, NULL);
             check_items(v, 4000);
         }

@@ -22,10 +22,10 @@ def bloom(rate, capacity, expansion, items):
 
 
 def old_bloom(items):
-    """A filter as RedisBloom made them long ago: 32-bit hashes and a number of bits that is a power of two. Such filters
-    are still loaded, and grow in the same way."""
-    header = struct.pack("<QIII", 0, 1, 0, 2) + struct.pack("<QQQddIQB", 256, 2048, 0, 0.005, 11.027753418256411, 8, 185,
-                                                            11)
+    """A filter as RedisBloom made them long ago: 32-bit hashes and a number of bits that is a power of two. Such
+    filters are still loaded, and grow in the same way."""
+    header = struct.pack("<QIII", 0, 1, 0, 2) + struct.pack("<QQQddIQB", 256, 2048, 0, 0.005, 11.027753418256411, 8,
+                                                            185, 11)
     yield ["BF.LOADCHUNK", "KEY", 1, "hex:" + header.hex()]
     yield ["BF.LOADCHUNK", "KEY", 257, "hex:" + bytes(256).hex()]
     for start in range(0, items, 100):
@@ -70,7 +70,8 @@ FILTERS = {
     "cf-compacted": cuckoo(400, 3, 10, 1, 1300, removed=700, compact=True),
     "cf-loose-reserve": [["CF.RESERVE", "KEY", 100, "FOO", 3, "BUCKETSIZE", 3, "BUCKETSIZE", 4],
                          ["CF.INSERT", "KEY", "ITEMS"] + ITEMS],
-    "cf-loose-insert": [["CF.INSERT", "KEY", "C", 100, "I"] + ITEMS, ["CF.INSERTNX", "KEY", "nope", "IT", "one", "two"]],
+    "cf-loose-insert": [["CF.INSERT", "KEY", "C", 100, "I"] + ITEMS,
+                        ["CF.INSERTNX", "KEY", "nope", "IT", "one", "two"]],
     "cf-holes": cuckoo(300, 2, 20, 1, 2000, removed=150, compact=True),
     "cf-full": cuckoo(64, 2, 50, 0, 70, removed=3),
     "cf-empty": cuckoo(64, 2, 20, 1, 0),
