@@ -9,8 +9,8 @@
  *
  * Each figure is the slowest add of a run, and the lowest of RUNS runs, because interrupts count as CPU time, too.
  *
- * With at least 10^6 keys and 3 runs, the defaults, it exits with 1 if any add takes more than 1000 us, except for those
- * of "growth". Smaller runs test only that it works. */
+ * With at least 10^6 keys and 3 runs, the defaults, it exits with 1 if any add takes more than 1000 us, except for
+ * those of "growth". Smaller runs test only that it works. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

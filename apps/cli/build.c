@@ -216,7 +216,8 @@ static void open_builder(building *b) {
     const uint64_t *left;
     size_t left_count;
     if (a->verbose && kith_builder_partial(b->builder, &left, &left_count) == NULL)
-        note("up to %s of memory for digests of keys, then temporary files", text_of_size(b->limits.memory_bytes, size));
+        note("up to %s of memory for digests of keys, then temporary files",
+             text_of_size(b->limits.memory_bytes, size));
 }
 
 /* `keys` is the number of distinct keys in the input, exact or an estimate. If an estimate is only slightly above the

@@ -201,7 +201,8 @@ static void put_advice(const table *t) {
         (void)snprintf(text, sizeof text, "* Use %s: it %s.", name, t->why);
     put_wrapped_80(text, 0, 0);
     value_text size, digests;
-    bool streams = (r->plan.capabilities & (KITH_CAN_ADD | KITH_CAN_COPIES)) == KITH_CAN_ADD; /* see kith_builder_open */
+    /* kith_builder_open() says which kinds stream. */
+    bool streams = (r->plan.capabilities & (KITH_CAN_ADD | KITH_CAN_COPIES)) == KITH_CAN_ADD;
     (void)snprintf(
         text, sizeof text,
         "Memory: %s for the filter. Building %sneeds 20 bytes per key in addition, %s, or else space for a temporary "

@@ -144,8 +144,8 @@ void store_convert(const char *path, const arguments *a, bool and_back, int lock
     kith_store *store;
     kith_status status = wait_for(try_convert, path, NULL, a, lock, &store);
     if (status == KITH_E_UNSUPPORTED)
-        fail("%s: filters of this kind can only be built from a complete list of keys, so it cannot be a store; build it "
-             "again with another kind",
+        fail("%s: filters of this kind can only be built from a complete list of keys, so it cannot be a store; "
+             "build it again with another kind",
              path);
     if (status == KITH_E_JOURNAL)
         fail("%s: %s-journal exists, but is not a journal of kith (move it away)", path, path);

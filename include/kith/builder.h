@@ -74,8 +74,8 @@ typedef enum kith_build_step {
  * taken *done of the digests: go on with the others.) */
 typedef bool (*kith_build_progress)(void *context, kith_build_step step, uint64_t done, uint64_t total);
 
-/* What a builder may use. Initialise with KITH_BUILD_LIMITS_INIT. A program that was compiled with an older header has a
- * smaller struct_bytes; it is accepted, and the missing fields are 0. */
+/* What a builder may use. Initialise with KITH_BUILD_LIMITS_INIT. A program that was compiled with an older header has
+ * a smaller struct_bytes; it is accepted, and the missing fields are 0. */
 typedef struct kith_build_limits {
     size_t struct_bytes;   /* sizeof(kith_build_limits): set by KITH_BUILD_LIMITS_INIT */
     unsigned threads;      /* at most 256; 0 means 1: the calling thread. With more than one, spec.allocator must be

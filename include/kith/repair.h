@@ -42,8 +42,8 @@ typedef enum kith_repair_journal {
     KITH_JOURNAL_UNREADABLE = 5, /* its header is damaged beyond repair, or of an unknown version; it was not used */
 } kith_repair_journal;
 
-/* What kith_repair() has found and done. A program that was compiled with an older header has a smaller struct_bytes; it
- * is accepted, and only its fields are written. */
+/* What kith_repair() has found and done. A program that was compiled with an older header has a smaller struct_bytes;
+ * it is accepted, and only its fields are written. */
 typedef struct kith_repair_report {
     size_t struct_bytes;       /* sizeof(kith_repair_report): set by KITH_REPAIR_REPORT_INIT */
     bool is_store;             /* the file is the snapshot of a store */

@@ -59,8 +59,8 @@ kith_status kithi_collection_count(kithi_collection *c);
 /* Releases memory of the array in memory that has no digests. Without memory for a smaller array it stays as it is. */
 void kithi_collection_trim(kithi_collection *c);
 
-/* Drops repeats and moves all digests, which must be in memory, to disk. Repeats must not be kept. Sets c->keys. Returns
- * the codes of kith_builder_count(); on failure nothing is lost. */
+/* Drops repeats and moves all digests, which must be in memory, to disk. Repeats must not be kept. Sets c->keys.
+ * Returns the codes of kith_builder_count(); on failure nothing is lost. */
 kith_status kithi_collection_spill(kithi_collection *c);
 
 /* Digests on disk that have been counted, without repeats unless they are kept: the number of them in part p, and the

@@ -253,8 +253,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_lower(uint8_t *block, ui
     return true;
 }
 
-/* Returns the least counter of the key. Each counter is shifted to the low bits of its word, and all other bits are set,
- * so that the least 16 bits anywhere are those of the least counter. */
+/* Returns the least counter of the key. Each counter is shifted to the low bits of its word, and all other bits are
+ * set, so that the least 16 bits anywhere are those of the least counter. */
 KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_counters_least(const uint8_t *block, uint64_t digest,
                                                                   unsigned lanes) {
     kithi_avx2_block shifts = kithi_avx2_shifts(digest, lanes, 2, KITHI_AVX2_LOWEST), words = kithi_avx2_load(block);

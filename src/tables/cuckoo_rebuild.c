@@ -7,9 +7,9 @@
  * draw new functions, because their theorems are about functions that are drawn independently of the keys.
  *
  * Entries are hashed again even if the function is kept. The new bucket depends on hash bits below those that selected
- * the old one, and the table does not have them: a slot stores the lowest 7 bits of the hash as its tag, and not whether
- * it is in the first or the second bucket of its key. Storing the whole hash would take 8 more bytes per slot, 25
- * instead of 17 for keys of 8 bytes. With xxh3 it would save at most 8% of the instructions of puts into a growing
+ * the old one, and the table does not have them: a slot stores the lowest 7 bits of the hash as its tag, and not
+ * whether it is in the first or the second bucket of its key. Storing the whole hash would take 8 more bytes per slot,
+ * 25 instead of 17 for keys of 8 bytes. With xxh3 it would save at most 8% of the instructions of puts into a growing
  * table, because such a key is hashed in 22 instructions. With siphash it would save at most 28%.
  *
  * If an insertion fails, the table is rebuilt with newly drawn functions: first up to REHASHES_MAX times at the same

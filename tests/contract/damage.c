@@ -132,7 +132,7 @@ void every_bit_flip_is_refused(void) {
             continue;
         snapshot s = snapshot_of(f);
         CHECK(s.byte_count <= 16384 || v->options[0] != '\0');
-        /* Every bit of a small file, a sample of the bits of a larger one. The soak tier flips every bit up to 64 KiB. */
+        /* Every bit of a small file, a sample of the bits of a larger one; in the soak tier, every bit up to 64 KiB. */
         size_t bits = s.byte_count * 8, step = bits / 20000 + 1;
         if (check_soak() && s.byte_count <= KITHI_CHECKED_BYTES)
             step = 1;

@@ -305,8 +305,8 @@ static void honest(const kithi_kind *kind) {
             }
             kith_filter_free(f);
         }
-    printf("shows: crowding, %s: of %llu full filters, the highest rate is %.3f of the tolerated one\n", kind->info.name,
-           (unsigned long long)filters, worst);
+    printf("shows: crowding, %s: of %llu full filters, the highest rate is %.3f of the tolerated one\n",
+           kind->info.name, (unsigned long long)filters, worst);
     CHECK(worst <= 1 / 1.25);
 }
 

@@ -162,8 +162,8 @@ KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_fil
     return kithi_cf_remove_pair(layout, f, g, &pair, digest, KITHI_ONE_WORD);
 }
 
-/* Returns the copies of a key that this many slots hold. Each key in the stash has a twin in a slot (cuckoo_stash.h), so
- * the stash is not read if no slot holds the key. */
+/* Returns the copies of a key that this many slots hold. Each key in the stash has a twin in a slot (cuckoo_stash.h),
+ * so the stash is not read if no slot holds the key. */
 KITHI_INLINE uint64_t kithi_cf_copies_in(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
                                          uint64_t in_slots) {
     bool may_be_stashed = in_slots != 0 && f->head.fill != 0;
