@@ -104,7 +104,7 @@ KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool com
 /* ---- crowded blocks ---- */
 
 /* Returns how many bits of the block are set. */
-KITHI_INLINE unsigned used_body(const uint8_t *block) {
+KITHI_INLINE unsigned used_inline(const uint8_t *block) {
     unsigned used = 0;
     for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i += 8)
         used += kithi_popcount(kithi_load64(block + i));
@@ -113,7 +113,7 @@ KITHI_INLINE unsigned used_body(const uint8_t *block) {
 
 /* Returns the rate of keys that select this block: the product, over all lanes, of the share of their bits that is set.
  * A lane is two words (4 lanes), one word (8) or half a word (16). */
-KITHI_INLINE double rate_body(const uint8_t *block, unsigned lanes) {
+KITHI_INLINE double rate_inline(const uint8_t *block, unsigned lanes) {
     double rate = 1;
     for (unsigned at = 0; at < KITHI_LANES_BLOCK_BYTES; at += 8) {
         uint64_t word = kithi_load64(block + at);
@@ -130,22 +130,22 @@ KITHI_INLINE double rate_body(const uint8_t *block, unsigned lanes) {
 }
 
 static unsigned used_portable(const uint8_t *block) {
-    return used_body(block);
+    return used_inline(block);
 }
 
 static double rate_portable(const uint8_t *block, unsigned lanes) {
-    return rate_body(block, lanes);
+    return rate_inline(block, lanes);
 }
 
 static const kithi_crowding_ops CROWDING = {used_portable, rate_portable, KITHI_COUNTS_NEW_KEYS};
 
 #ifdef KITHI_HAVE_X86
 KITHI_TARGET_AVX2 static unsigned used_avx2(const uint8_t *block) {
-    return used_body(block);
+    return used_inline(block);
 }
 
 KITHI_TARGET_AVX2 static double rate_avx2(const uint8_t *block, unsigned lanes) {
-    return rate_body(block, lanes);
+    return rate_inline(block, lanes);
 }
 
 static const kithi_crowding_ops CROWDING_AVX2 = {used_avx2, rate_avx2, KITHI_COUNTS_NEW_KEYS};
@@ -171,7 +171,7 @@ static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count
 /* ---- verbs ----
  *
  * In this section, a function whose name ends in _in is compiled for 4, 8 and 16 lanes. A function whose name ends in
- * _body calls the version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one
+ * _inline calls the version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one
  * instruction set (kithi_block_ops in lanes.h). Functions that use it are compiled for each instruction set. */
 
 KITHI_INLINE uint64_t set_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
@@ -290,8 +290,8 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
     return KITH_OK;
 }
 
-KITHI_INLINE kith_status add_many_body(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests, size_t n,
-                                       uint64_t *was_new, size_t *done) {
+KITHI_INLINE kith_status add_many_inline(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests, size_t n,
+                                         uint64_t *was_new, size_t *done) {
     return (kith_status)kithi_by_lanes(
         add_many_in, ops,
         (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .bitmap = was_new, .done = done});
@@ -303,7 +303,7 @@ static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, s
 
 static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                      size_t *done) {
-    return add_many_body(&PORTABLE, f, digests, n, was_new, done);
+    return add_many_inline(&PORTABLE, f, digests, n, was_new, done);
 }
 
 #ifdef KITHI_HAVE_X86
@@ -340,7 +340,7 @@ KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                                    size_t *done) {
-    return add_many_body(&AVX2, f, digests, n, was_new, done);
+    return add_many_inline(&AVX2, f, digests, n, was_new, done);
 }
 
 static const kithi_block_ops AVX512 = {.has = kithi_avx512_bits_has, .set = kithi_avx512_bits_set};
@@ -372,7 +372,7 @@ KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const ui
 
 KITHI_TARGET_AVX512 static kith_status add_many_avx512(kith_filter *f, const uint64_t *digests, size_t n,
                                                        uint64_t *was_new, size_t *done) {
-    return add_many_body(&AVX512, f, digests, n, was_new, done);
+    return add_many_inline(&AVX512, f, digests, n, was_new, done);
 }
 #elif defined(KITHI_HAVE_NEON)
 static const kithi_block_ops NEON = {.has = kithi_neon_bits_has, .set = kithi_neon_bits_set};
@@ -392,7 +392,7 @@ static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_
 }
 
 static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
-    return add_many_body(&NEON, f, digests, n, was_new, done);
+    return add_many_inline(&NEON, f, digests, n, was_new, done);
 }
 #endif
 

@@ -171,7 +171,7 @@ static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count
 
 /* ---- verbs ----
  *
- * A function whose name ends in _in is compiled for 4, 8 and 16 lanes. A function whose name ends in _body calls the
+ * A function whose name ends in _in is compiled for 4, 8 and 16 lanes. A function whose name ends in _inline calls the
  * version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one instruction set
  * (kithi_block_ops in lanes.h). Functions that use it are compiled for each instruction set. */
 
@@ -224,12 +224,12 @@ KITHI_INLINE uint64_t remove_in(const kithi_block_ops *ops, const kithi_lanes_ar
     return remove_key_in(ops, args->writable, args->digest, lanes);
 }
 
-KITHI_INLINE kith_status remove_body(const kithi_block_ops *ops, kith_filter *f, uint64_t digest) {
+KITHI_INLINE kith_status remove_inline(const kithi_block_ops *ops, kith_filter *f, uint64_t digest) {
     return (kith_status)kithi_by_lanes(remove_in, ops, (kithi_lanes_args){.f = f, .writable = f, .digest = digest});
 }
 
 static kith_status remove_one(kith_filter *f, uint64_t digest) {
-    return remove_body(&PORTABLE, f, digest);
+    return remove_inline(&PORTABLE, f, digest);
 }
 
 /* Adds a key with ops->raise. If kithi_lanes_can_add_again() does not allow this, or if it fails, calls add(), which
@@ -250,7 +250,7 @@ KITHI_INLINE uint64_t add_in(const kithi_block_ops *ops, const kithi_lanes_args 
     return add_key_in(ops, args->writable, args->digest, lanes, args->was_new);
 }
 
-KITHI_INLINE kith_status add_body(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
+KITHI_INLINE kith_status add_inline(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
     return (kith_status)kithi_by_lanes(add_in, ops,
                                        (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
 }
@@ -289,15 +289,15 @@ KITHI_INLINE uint64_t remove_many_in(const kithi_block_ops *ops, const kithi_lan
     return KITH_OK;
 }
 
-KITHI_INLINE kith_status add_many_body(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests, size_t n,
-                                       uint64_t *was_new, size_t *done) {
+KITHI_INLINE kith_status add_many_inline(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests, size_t n,
+                                         uint64_t *was_new, size_t *done) {
     return (kith_status)kithi_by_lanes(
         add_many_in, ops,
         (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .bitmap = was_new, .done = done});
 }
 
-KITHI_INLINE kith_status remove_many_body(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests, size_t n,
-                                          size_t *done) {
+KITHI_INLINE kith_status remove_many_inline(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests,
+                                            size_t n, size_t *done) {
     return (kith_status)kithi_by_lanes(
         remove_many_in, ops, (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .done = done});
 }
@@ -312,11 +312,11 @@ static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, s
 
 static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                      size_t *done) {
-    return add_many_body(&PORTABLE, f, digests, n, was_new, done);
+    return add_many_inline(&PORTABLE, f, digests, n, was_new, done);
 }
 
 static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return remove_many_body(&PORTABLE, f, digests, n, done);
+    return remove_many_inline(&PORTABLE, f, digests, n, done);
 }
 
 #ifdef KITHI_HAVE_X86
@@ -332,11 +332,11 @@ KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
 }
 
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_body(&AVX2, f, digest, was_new);
+    return add_inline(&AVX2, f, digest, was_new);
 }
 
 KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest) {
-    return remove_body(&AVX2, f, digest);
+    return remove_inline(&AVX2, f, digest);
 }
 
 KITHI_TARGET_AVX2 static uint64_t copies_avx2(const kith_filter *f, uint64_t digest) {
@@ -350,11 +350,11 @@ KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                                    size_t *done) {
-    return add_many_body(&AVX2, f, digests, n, was_new, done);
+    return add_many_inline(&AVX2, f, digests, n, was_new, done);
 }
 
 KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return remove_many_body(&AVX2, f, digests, n, done);
+    return remove_many_inline(&AVX2, f, digests, n, done);
 }
 
 static const kithi_block_ops AVX512 = {
@@ -368,11 +368,11 @@ KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest
 }
 
 KITHI_TARGET_AVX512 static kith_status add_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_body(&AVX512, f, digest, was_new);
+    return add_inline(&AVX512, f, digest, was_new);
 }
 
 KITHI_TARGET_AVX512 static kith_status remove_avx512(kith_filter *f, uint64_t digest) {
-    return remove_body(&AVX512, f, digest);
+    return remove_inline(&AVX512, f, digest);
 }
 
 KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
@@ -382,12 +382,12 @@ KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const ui
 
 KITHI_TARGET_AVX512 static kith_status add_many_avx512(kith_filter *f, const uint64_t *digests, size_t n,
                                                        uint64_t *was_new, size_t *done) {
-    return add_many_body(&AVX512, f, digests, n, was_new, done);
+    return add_many_inline(&AVX512, f, digests, n, was_new, done);
 }
 
 KITHI_TARGET_AVX512 static kith_status remove_many_avx512(kith_filter *f, const uint64_t *digests, size_t n,
                                                           size_t *done) {
-    return remove_many_body(&AVX512, f, digests, n, done);
+    return remove_many_inline(&AVX512, f, digests, n, done);
 }
 #elif defined(KITHI_HAVE_NEON)
 static const kithi_block_ops NEON = {
@@ -401,11 +401,11 @@ static bool has_neon(const kith_filter *f, uint64_t digest) {
 }
 
 static kith_status add_neon(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_body(&NEON, f, digest, was_new);
+    return add_inline(&NEON, f, digest, was_new);
 }
 
 static kith_status remove_neon(kith_filter *f, uint64_t digest) {
-    return remove_body(&NEON, f, digest);
+    return remove_inline(&NEON, f, digest);
 }
 
 static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
@@ -413,11 +413,11 @@ static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_
 }
 
 static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
-    return add_many_body(&NEON, f, digests, n, was_new, done);
+    return add_many_inline(&NEON, f, digests, n, was_new, done);
 }
 
 static kith_status remove_many_neon(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return remove_many_body(&NEON, f, digests, n, done);
+    return remove_many_inline(&NEON, f, digests, n, done);
 }
 #endif
 

@@ -101,9 +101,9 @@ KITHI_INLINE void set(uint8_t *body, uint64_t bit, unsigned *already) {
     kithi_store64(word, bits);
 }
 
-/* In the …_body functions, g is the geometry of the filter. If it is a constant in part, their loops are unrolled. */
+/* In the …_inline functions, g is the geometry of the filter. If it is a constant in part, their loops are unrolled. */
 
-KITHI_INLINE bool has_body(const kith_filter *f, kithi_slices_geometry g, uint64_t digest) {
+KITHI_INLINE bool has_inline(const kith_filter *f, kithi_slices_geometry g, uint64_t digest) {
     return kithi_slices_has(&g, f->body, digest, kithi_bloom_used, 1);
 }
 
@@ -129,12 +129,12 @@ KITHI_INLINE unsigned set_all(uint8_t *body, kithi_slices_geometry g, uint64_t d
     return (unsigned)g.k - already;
 }
 
-/* Not inlined into add_body(), because every add would then save more registers. */
+/* Not inlined into add_inline(), because every add would then save more registers. */
 static __attribute__((noinline)) kith_status add_to_full(kith_filter *f, uint64_t digest, bool *was_new) {
-    return kithi_bits_add_to_full(has_body(f, f->geometry.slices, digest), was_new);
+    return kithi_bits_add_to_full(has_inline(f, f->geometry.slices, digest), was_new);
 }
 
-KITHI_INLINE kith_status add_body(kith_filter *f, kithi_slices_geometry g, uint64_t digest, bool *was_new) {
+KITHI_INLINE kith_status add_inline(kith_filter *f, kithi_slices_geometry g, uint64_t digest, bool *was_new) {
     if (__builtin_expect(!kithi_bits_can_add(f), 0))
         return add_to_full(f, digest, was_new);
     kithi_bits_count_add(f, set_all(f->body, g, digest), was_new);
@@ -142,14 +142,14 @@ KITHI_INLINE kith_status add_body(kith_filter *f, kithi_slices_geometry g, uint6
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    return has_body(f, f->geometry.slices, digest);
+    return has_inline(f, f->geometry.slices, digest);
 }
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_body(f, f->geometry.slices, digest, was_new);
+    return add_inline(f, f->geometry.slices, digest, was_new);
 }
 
-KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+KITHI_INLINE size_t has_many_inline(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     return kithi_slices_has_many(f, digests, n, maybe, kithi_bloom_used, 1);
 }
 
@@ -186,9 +186,9 @@ KITHI_INLINE void add_run(kith_filter *f, const uint64_t *digests, size_t n, uin
 }
 
 /* The next `safe` digests are added without checking: each sets at most k bits, so they cannot exceed the capacity or
- * the fill limit. Near a limit, where `safe` is 0, add_body() is called for each digest. */
-KITHI_INLINE kith_status add_many_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                       size_t *done, add_safe *run) {
+ * the fill limit. Near a limit, where `safe` is 0, add_inline() is called for each digest. */
+KITHI_INLINE kith_status add_many_inline(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                         size_t *done, add_safe *run) {
     while (*done < n) {
         size_t safe = kithi_bits_safe(f, f->geometry.slices.k, n - *done);
         if (safe != 0) {
@@ -206,21 +206,21 @@ KITHI_INLINE kith_status add_many_body(kith_filter *f, const uint64_t *digests, 
 }
 
 static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many_body(f, digests, n, maybe);
+    return has_many_inline(f, digests, n, maybe);
 }
 
 static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                      size_t *done) {
-    return add_many_body(f, digests, n, was_new, done, add_run);
+    return add_many_inline(f, digests, n, was_new, done, add_run);
 }
 
 #ifdef KITHI_HAVE_X86
 KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return has_body(f, f->geometry.slices, digest);
+    return has_inline(f, f->geometry.slices, digest);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_body(f, f->geometry.slices, digest, was_new);
+    return add_inline(f, f->geometry.slices, digest, was_new);
 }
 
 /* add_run() with k as a constant. While it sets the bits of a group of keys, it prefetches those of the next group,
@@ -262,28 +262,28 @@ KITHI_TARGET_AVX2 KITHI_INLINE void add_run_usual(kith_filter *f, const uint64_t
 
 KITHI_TARGET_AVX2 static kith_status add_many_usual_avx2(kith_filter *f, const uint64_t *digests, size_t n,
                                                          uint64_t *was_new, size_t *done) {
-    return add_many_body(f, digests, n, was_new, done, add_run_usual);
+    return add_many_inline(f, digests, n, was_new, done, add_run_usual);
 }
 
 KITHI_TARGET_AVX2 static bool has_usual_avx2(const kith_filter *f, uint64_t digest) {
-    return has_body(f, usual_geometry(f), digest);
+    return has_inline(f, usual_geometry(f), digest);
 }
 
 /* Without code for was_new, which takes registers. */
 KITHI_TARGET_AVX2 static kith_status add_usual_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(was_new != NULL, 0))
         return add_avx2(f, digest, was_new);
-    return add_body(f, usual_geometry(f), digest, NULL);
+    return add_inline(f, usual_geometry(f), digest, NULL);
 }
 
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
-    return has_many_body(f, digests, n, maybe);
+    return has_many_inline(f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                                    size_t *done) {
-    return add_many_body(f, digests, n, was_new, done, add_run);
+    return add_many_inline(f, digests, n, was_new, done, add_run);
 }
 #endif
 

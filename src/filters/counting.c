@@ -199,108 +199,108 @@ KITHI_INLINE kith_status remove_at(kith_filter *f, const uint64_t *counters, boo
 
 /* Each verb is compiled twice: for the default width, and for a width that is known only at run time. */
 
-KITHI_INLINE bool has_body(const kith_filter *f, uint64_t digest) {
+KITHI_INLINE bool has_inline(const kith_filter *f, uint64_t digest) {
     return kithi_counting_has_inline(&f->geometry.slices, f->body, digest);
 }
 
-KITHI_INLINE kith_status add_body(kith_filter *f, uint64_t digest, bool *was_new) {
+KITHI_INLINE kith_status add_inline(kith_filter *f, uint64_t digest, bool *was_new) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
     kithi_slice_cells(f, digest, counters);
     return width_of(f) == KITHI_COUNTER_BITS ? add_at(f, counters, was_new, KITHI_COUNTER_BITS)
                                              : add_at(f, counters, was_new, width_of(f));
 }
 
-KITHI_INLINE kith_status remove_body(kith_filter *f, uint64_t digest) {
+KITHI_INLINE kith_status remove_inline(kith_filter *f, uint64_t digest) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
     kithi_slice_cells(f, digest, counters);
     return width_of(f) == KITHI_COUNTER_BITS ? remove_at(f, counters, NULL, KITHI_COUNTER_BITS)
                                              : remove_at(f, counters, NULL, width_of(f));
 }
 
-KITHI_INLINE uint64_t copies_body(const kith_filter *f, uint64_t digest) {
+KITHI_INLINE uint64_t copies_inline(const kith_filter *f, uint64_t digest) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
     kithi_slice_cells(f, digest, counters);
     return width_of(f) == KITHI_COUNTER_BITS ? least_at(f, counters, KITHI_COUNTER_BITS)
                                              : least_at(f, counters, width_of(f));
 }
 
-KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+KITHI_INLINE size_t has_many_inline(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     return width_of(f) == KITHI_COUNTER_BITS
                ? kithi_slices_has_many(f, digests, n, maybe, kithi_counting_used, KITHI_COUNTER_BITS)
                : kithi_slices_has_many(f, digests, n, maybe, kithi_counting_used, width_of(f));
 }
 
-KITHI_INLINE kith_status add_many_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                       size_t *done) {
+KITHI_INLINE kith_status add_many_inline(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                         size_t *done) {
     return width_of(f) == KITHI_COUNTER_BITS
                ? kithi_slices_change_many(f, digests, n, was_new, done, add_at, KITHI_COUNTER_BITS)
                : kithi_slices_change_many(f, digests, n, was_new, done, add_at, width_of(f));
 }
 
-KITHI_INLINE kith_status remove_many_body(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+KITHI_INLINE kith_status remove_many_inline(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
     return width_of(f) == KITHI_COUNTER_BITS
                ? kithi_slices_change_many(f, digests, n, NULL, done, remove_at, KITHI_COUNTER_BITS)
                : kithi_slices_change_many(f, digests, n, NULL, done, remove_at, width_of(f));
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    return has_body(f, digest);
+    return has_inline(f, digest);
 }
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_body(f, digest, was_new);
+    return add_inline(f, digest, was_new);
 }
 
 static kith_status remove_one(kith_filter *f, uint64_t digest) {
-    return remove_body(f, digest);
+    return remove_inline(f, digest);
 }
 
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
-    return copies_body(f, digest);
+    return copies_inline(f, digest);
 }
 
 static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many_body(f, digests, n, maybe);
+    return has_many_inline(f, digests, n, maybe);
 }
 
 static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                      size_t *done) {
-    return add_many_body(f, digests, n, was_new, done);
+    return add_many_inline(f, digests, n, was_new, done);
 }
 
 static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return remove_many_body(f, digests, n, done);
+    return remove_many_inline(f, digests, n, done);
 }
 
 #ifdef KITHI_HAVE_X86
 KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return has_body(f, digest);
+    return has_inline(f, digest);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_body(f, digest, was_new);
+    return add_inline(f, digest, was_new);
 }
 
 KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest) {
-    return remove_body(f, digest);
+    return remove_inline(f, digest);
 }
 
 KITHI_TARGET_AVX2 static uint64_t copies_avx2(const kith_filter *f, uint64_t digest) {
-    return copies_body(f, digest);
+    return copies_inline(f, digest);
 }
 
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
-    return has_many_body(f, digests, n, maybe);
+    return has_many_inline(f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                                    size_t *done) {
-    return add_many_body(f, digests, n, was_new, done);
+    return add_many_inline(f, digests, n, was_new, done);
 }
 
 KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return remove_many_body(f, digests, n, done);
+    return remove_many_inline(f, digests, n, done);
 }
 #endif
 

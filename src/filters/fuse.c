@@ -168,8 +168,8 @@ KITHI_INLINE uint64_t has_group_prefetched(const kithi_fuse_geometry *g, const u
     return word;
 }
 
-KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
-                                  unsigned arity, unsigned cell_bits) {
+KITHI_INLINE size_t has_many_inline(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
+                                    unsigned arity, unsigned cell_bits) {
     const kithi_fuse_geometry g = f->geometry.fuse;
     const uint8_t *body = f->body;
     bool prefetch = f->head.body_bytes >= PREFETCH_MIN;
@@ -194,13 +194,13 @@ KITHI_INLINE size_t has_many_of_arity(const kith_filter *f, const uint64_t *dige
                                       unsigned arity) {
     switch (f->geometry.fuse.cell_bits) {
     case 8:
-        return has_many_body(f, digests, n, maybe, arity, 8);
+        return has_many_inline(f, digests, n, maybe, arity, 8);
     case 16:
-        return has_many_body(f, digests, n, maybe, arity, 16);
+        return has_many_inline(f, digests, n, maybe, arity, 16);
     case 32:
-        return has_many_body(f, digests, n, maybe, arity, 32);
+        return has_many_inline(f, digests, n, maybe, arity, 32);
     default:
-        return has_many_body(f, digests, n, maybe, arity, (unsigned)f->geometry.fuse.cell_bits);
+        return has_many_inline(f, digests, n, maybe, arity, (unsigned)f->geometry.fuse.cell_bits);
     }
 }
 

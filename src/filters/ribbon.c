@@ -196,8 +196,8 @@ KITHI_INLINE size_t has_many_of_bits(kithi_parities8 *parities, const kith_filte
     return yes;
 }
 
-KITHI_INLINE size_t has_many_body(kithi_parities8 *parities, const kith_filter *f, const uint64_t *digests, size_t n,
-                                  uint64_t *maybe) {
+KITHI_INLINE size_t has_many_inline(kithi_parities8 *parities, const kith_filter *f, const uint64_t *digests, size_t n,
+                                    uint64_t *maybe) {
     switch (f->geometry.ribbon.bits) {
     case 8:
         return has_many_of_bits(parities, f, digests, n, maybe, 8);
@@ -213,7 +213,7 @@ static bool has(const kith_filter *f, uint64_t digest) {
 }
 
 static size_t has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many_body(kithi_ribbon_parities, f, digests, n, maybe);
+    return has_many_inline(kithi_ribbon_parities, f, digests, n, maybe);
 }
 
 #ifdef KITHI_HAVE_X86
@@ -223,7 +223,7 @@ KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
 
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
-    return has_many_body(kithi_avx2_parities, f, digests, n, maybe);
+    return has_many_inline(kithi_avx2_parities, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
@@ -232,7 +232,7 @@ KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest
 
 KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
                                                   uint64_t *maybe) {
-    return has_many_body(kithi_avx512_parities, f, digests, n, maybe);
+    return has_many_inline(kithi_avx512_parities, f, digests, n, maybe);
 }
 #endif
 

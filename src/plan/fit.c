@@ -87,8 +87,11 @@
 #define SLOT_BITS_MAX 32
 #define REGION_SLOTS (UINT64_C(1) << 18) /* the most slots in a region, unless b = 1 or `one_region` is set */
 #define REGIONS_MAX 0x1p52               /* their number is computed in doubles, which are exact up to this */
-#define HALF_MAX (UINT64_C(1) << 29)     /* if b = 1 or `one_region` is set: the most slots in half a region */
-#define ODD_HALF_MAX (UINT64_C(1) << 27) /* the same if `power_of_two` is not set: see core/mix.h */
+/* The most slots in half a region if b = 1 or `one_region` is set. POWER_HALF_MAX: the number of places must be a power
+ * of two (`power_of_two`). ANY_HALF_MAX: it may be any even number. Then a region has at most 2^28 places, so that all
+ * of them are about equally likely (core/mix.h). */
+#define POWER_HALF_MAX (UINT64_C(1) << 29)
+#define ANY_HALF_MAX (UINT64_C(1) << 27)
 
 /* The exponent g = a x^2 / (x + s) at a load that is lower than `load` by x: see above. */
 typedef struct exponent {
@@ -145,12 +148,12 @@ double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t
 #define SET_MAX (2 * 8 + EXCESS_MAX) /* keys in the largest set that is counted; c is at most 16 */
 
 /* A number of keys n, and numbers that depend only on n and c. They are computed once for all sizes that are tried. */
-typedef struct key_count {
+typedef struct key_terms {
     double n;
     double log_sets;                          /* the logarithm of (n choose c + 1) */
     double log_smaller_sets;                  /* of (n choose c) */
-    double stirling[EXCESS_MAX][SET_MAX + 1]; /* [i - 1][j]: S(c + i, j), see count_crowded_sets() */
-} key_count;
+    double stirling[EXCESS_MAX][SET_MAX + 1]; /* [i - 1][j]: S(c + i, j), see count_collision_sets() */
+} key_terms;
 
 static double log_choose(double n, unsigned k) {
     double sum = 0;
@@ -159,9 +162,9 @@ static double log_choose(double n, unsigned k) {
     return n >= k ? sum : -INFINITY;
 }
 
-static key_count count_keys(const kithi_fit *fit, double n) {
+static key_terms key_terms_of(const kithi_fit *fit, double n) {
     unsigned c = key_slots(fit);
-    key_count keys = {.n = n, .log_sets = log_choose(n, c + 1), .log_smaller_sets = log_choose(n, c)};
+    key_terms keys = {.n = n, .log_sets = log_choose(n, c + 1), .log_smaller_sets = log_choose(n, c)};
     double row[SET_MAX + 1] = {1};
     for (unsigned k = 1; k <= c + EXCESS_MAX; k++) {
         for (unsigned j = k; j > 0; j--)
@@ -227,7 +230,7 @@ static double search_failure(const kithi_fit *fit, double regions, double half, 
     return sum;
 }
 
-static double room_failure(const kithi_fit *fit, double regions, double half, const key_count *keys) {
+static double room_failure(const kithi_fit *fit, double regions, double half, const key_terms *keys) {
     unsigned c = key_slots(fit);
     if (keys->n <= c)
         return 0; /* any j <= c keys have at least c candidate slots together */
@@ -252,7 +255,7 @@ static double room_failure(const kithi_fit *fit, double regions, double half, co
 }
 
 double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
-    key_count keys = count_keys(fit, (double)n);
+    key_terms keys = key_terms_of(fit, (double)n);
     return room_failure(fit, (double)size->regions, (double)size->half, &keys);
 }
 
@@ -269,8 +272,8 @@ double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, 
  *
  * The term j = k, where all fingerprints differ, is already counted by room_failure(). If x > 1, most of the sum is the
  * term j = 1. */
-static void count_crowded_sets(const kithi_fit *fit, double regions, double half, double top, const key_count *keys,
-                               double means[EXCESS_MAX]) {
+static void count_collision_sets(const kithi_fit *fit, double regions, double half, double top, const key_terms *keys,
+                                 double means[EXCESS_MAX]) {
     unsigned c = key_slots(fit);
     double x = half / top, sets = overfull_pairs(c, regions, half, keys->log_sets);
     for (unsigned k = c + 1; k <= c + EXCESS_MAX; k++) {
@@ -285,18 +288,18 @@ static void count_crowded_sets(const kithi_fit *fit, double regions, double half
 
 /* The crowding of a filter: means[i - 1] is the expected number of crowded sets of c + i keys in a region, `sets` is
  * their sum and `entries` the expected number of stash entries that a region needs for them. */
-typedef struct crowding {
+typedef struct collisions {
     double regions, means[EXCESS_MAX], sets, entries;
-} crowding;
+} collisions;
 
-static crowding crowding_of(const kithi_fit *fit, double regions, double half, double top, const key_count *keys) {
-    crowding w = {.regions = regions};
+static collisions collisions_of(const kithi_fit *fit, double regions, double half, double top, const key_terms *keys) {
+    collisions w = {.regions = regions};
     double load = keys->n / regions / slots_of(fit, half);
     if (load >= limits_of(fit).load) {
         w.sets = w.entries = INFINITY;
         return w;
     }
-    count_crowded_sets(fit, regions, half, top, keys, w.means);
+    count_collision_sets(fit, regions, half, top, keys, w.means);
     double factor = larger_sets(fit, load) / regions;
     for (unsigned i = 0; i < EXCESS_MAX; i++) {
         w.means[i] *= factor;
@@ -310,7 +313,7 @@ static crowding crowding_of(const kithi_fit *fit, double regions, double half, d
 
 /* Sets overflow[s], s = 0 … KITHI_FIT_STASH_MAX, to an upper estimate of the probability that one of the regions needs
  * more than s entries. */
-static void compute_overflow(const crowding *w, double overflow[STASHES]) {
+static void compute_overflow(const collisions *w, double overflow[STASHES]) {
     enum { TERMS = 2 * KITHI_FIT_STASH_MAX };
     double p[TERMS + 1]; /* p[k]: the probability that a region needs k entries, by Panjer's recursion */
     bool too_many = !(w->entries <= KITHI_FIT_STASH_MAX);
@@ -331,8 +334,8 @@ static void compute_overflow(const crowding *w, double overflow[STASHES]) {
 
 /* Returns whether a stash of this size is large enough. */
 static bool is_large_enough(unsigned stash, const kithi_fit *fit, double regions, double half, double top,
-                            const key_count *keys) {
-    crowding w = crowding_of(fit, regions, half, top, keys);
+                            const key_terms *keys) {
+    collisions w = collisions_of(fit, regions, half, top, keys);
     /* A set needs at most EXCESS_MAX entries, so more than `stash` entries are needed only for
      * m = stash / EXCESS_MAX + 1 sets or more. A Poisson variable of mean `sets` is m or more with a probability of at
      * most sets^m. */
@@ -344,14 +347,14 @@ static bool is_large_enough(unsigned stash, const kithi_fit *fit, double regions
     return overflow[stash] <= OVERFLOW_MAX;
 }
 
-static crowding crowding_of_size(const kithi_fit *fit, const kithi_fit_size *size, const key_count *keys) {
-    return crowding_of(fit, (double)size->regions, (double)size->half, (double)kithi_fit_top(fit, size->slot_bits),
-                       keys);
+static collisions collisions_of_size(const kithi_fit *fit, const kithi_fit_size *size, const key_terms *keys) {
+    return collisions_of(fit, (double)size->regions, (double)size->half, (double)kithi_fit_top(fit, size->slot_bits),
+                         keys);
 }
 
 double kithi_fit_overflow(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
-    key_count keys = count_keys(fit, (double)n);
-    crowding w = crowding_of_size(fit, size, &keys);
+    key_terms keys = key_terms_of(fit, (double)n);
+    collisions w = collisions_of_size(fit, size, &keys);
     double overflow[STASHES];
     compute_overflow(&w, overflow);
     return overflow[size->stash];
@@ -359,11 +362,11 @@ double kithi_fit_overflow(const kithi_fit *fit, const kithi_fit_size *size, uint
 
 /* Returns the smallest stash whose overflow is improbable enough, or the largest stash if none is. n keys never need
  * more than n - c entries. */
-static unsigned choose_stash(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n, const key_count *keys) {
+static unsigned choose_stash(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n, const key_terms *keys) {
     uint64_t c = key_slots(fit);
     if (fit->kicks != 0 || n <= c)
         return 0;
-    crowding w = crowding_of_size(fit, size, keys);
+    collisions w = collisions_of_size(fit, size, keys);
     if (w.regions * w.sets <= OVERFLOW_MAX)
         return 0; /* the probability that there is any set is at most the expected number of sets */
     double overflow[STASHES];
@@ -378,17 +381,17 @@ static unsigned choose_stash(const kithi_fit *fit, const kithi_fit_size *size, u
  * whether any amount of crowding is accepted. */
 typedef struct task {
     const kithi_fit *fit;
-    key_count keys;
+    key_terms keys;
     double top;
     unsigned stash;
-    bool any_crowding;
+    bool any_collisions;
 } task;
 
 static bool fits(const task *t, double regions, double half) {
     return t->keys.n <= limits_of(t->fit).planned * regions * slots_of(t->fit, half) &&
            room_failure(t->fit, regions, half, &t->keys) <=
                (t->fit->kicks != 0 ? WALK_FAILURE_MAX : ROOM_FAILURE_MAX) &&
-           (t->any_crowding || is_large_enough(t->stash, t->fit, regions, half, t->top, &t->keys));
+           (t->any_collisions || is_large_enough(t->stash, t->fit, regions, half, t->top, &t->keys));
 }
 
 /* Returns the smallest `half`, but at least `least`, with which the keys fit into this many regions. They are known to
@@ -419,7 +422,7 @@ static uint64_t power_of_two_from(uint64_t x) {
 static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
     uint64_t limit = fit->windows ? REGION_SLOTS / 2 - 1 : REGION_SLOTS / 2 / fit->place_slots;
     if (fit->place_slots == 1 || fit->one_region)
-        limit = (fit->power_of_two ? HALF_MAX : ODD_HALF_MAX) / fit->place_slots;
+        limit = (fit->power_of_two ? POWER_HALF_MAX : ANY_HALF_MAX) / fit->place_slots;
     if (fit->power_of_two && !fit->one_region && limit > UINT64_C(1) << (slot_bits - 1))
         limit = UINT64_C(1) << (slot_bits - 1);
     return limit;
@@ -478,7 +481,7 @@ static bool choose_regions_and_stash(task *t, double pairs, double bits, uint64_
     if (!choose_regions(t, pairs, bits + 1, size))
         return false;
     size->stash = choose_stash(t->fit, size, n, &t->keys);
-    bool is_small = size->regions * kithi_fit_region_slots(t->fit, size->half) <= TRADED_SLOTS && !t->any_crowding;
+    bool is_small = size->regions * kithi_fit_region_slots(t->fit, size->half) <= TRADED_SLOTS && !t->any_collisions;
     for (t->stash = size->stash; t->stash > 0 && is_small;) {
         t->stash--;
         kithi_fit_size trial = {.slot_bits = size->slot_bits, .stash = t->stash};
@@ -533,7 +536,7 @@ bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned sl
     unsigned from = slot_bits != 0 ? slot_bits : limits_of(fit).fingerprint_bits + fit->window_bits;
     unsigned to = slot_bits != 0 ? slot_bits : SLOT_BITS_MAX;
     unsigned first = expected_width(fit, (double)n, combinations, from, to);
-    task t = {.fit = fit, .keys = count_keys(fit, (double)n), .any_crowding = slot_bits != 0};
+    task t = {.fit = fit, .keys = key_terms_of(fit, (double)n), .any_collisions = slot_bits != 0};
     smallest best = {.bits = 0x1p62};
     /* The first width tried is probably the best. try_width() then rejects most other widths early, because they need
      * more bits than that one. */

@@ -12,7 +12,7 @@ static void expect(const kith_plan *plan, uint32_t capability, kith_status statu
         CHECK_STATUS(status, KITH_E_UNSUPPORTED);
 }
 
-static void try_verbs(kith_filter *f, const kith_plan *plan) {
+static void try_operations(kith_filter *f, const kith_plan *plan) {
     kith_filter *like = NULL;
     kith_adder *adder = NULL;
     bool subset = false;
@@ -97,7 +97,7 @@ void capabilities_and_behaviour_agree(void) {
             if (strcmp(kith_filter_kind_at(i)->name, v->kind) == 0)
                 CHECK_EQ_U64(kith_filter_kind_at(i)->capabilities, plan.capabilities);
         CHECK(can(&plan, KITH_CAN_REMOVE) || !can(&plan, KITH_CAN_COPIES));
-        try_verbs(f, &plan);
+        try_operations(f, &plan);
         expect(&plan, KITH_CAN_ADD, kith_filter_clear(f));
         if (can(&plan, KITH_CAN_ADD)) {
             try_copies(f, &plan);

@@ -36,7 +36,7 @@ static snapshot damaged(const snapshot *s, const block *outer, const block *b, b
     return d;
 }
 
-typedef kith_status (*verb)(kith_filter *f, kith_filter *partner);
+typedef kith_status (*operation)(kith_filter *f, kith_filter *partner);
 
 static kith_status do_add(kith_filter *f, kith_filter *partner) {
     (void)partner;
@@ -118,10 +118,10 @@ static kith_status do_save(kith_filter *f, kith_filter *partner) {
 }
 
 static const struct {
-    verb run;
+    operation run;
     bool writes; /* needs a writable handle */
     uint32_t needs;
-} VERBS[] = {
+} OPERATIONS[] = {
     {do_add, true, KITH_CAN_ADD},
     {do_add_many, true, KITH_CAN_ADD},
     {do_remove, true, KITH_CAN_REMOVE},
@@ -140,19 +140,19 @@ static const struct {
 
 /* The file "lazy" holds `s`. Every verb, on a separate handle, must return `want`, twice. If it fails, the file must be
  * unchanged. */
-static void try_verbs(const snapshot *s, const kith_plan *plan, const kith_filter_spec *spec, kith_status want) {
-    for (size_t i = 0; i < sizeof VERBS / sizeof *VERBS; i++) {
-        if (!can(plan, VERBS[i].needs))
+static void try_operations(const snapshot *s, const kith_plan *plan, const kith_filter_spec *spec, kith_status want) {
+    for (size_t i = 0; i < sizeof OPERATIONS / sizeof *OPERATIONS; i++) {
+        if (!can(plan, OPERATIONS[i].needs))
             continue;
-        for (unsigned copy = VERBS[i].writes; copy < 2; copy++) {
+        for (unsigned copy = OPERATIONS[i].writes; copy < 2; copy++) {
             note_seed(i);
             write_file(file_named("lazy"), s->bytes, s->byte_count);
             kith_filter *f = NULL, *partner = created(spec);
             CHECK_OK(kith_filter_open(file_named("lazy"), KITH_OPEN_LAZY | (copy ? KITH_OPEN_COPY : 0), NULL, &f));
             uint64_t count = kith_filter_count(f);
-            CHECK_STATUS(VERBS[i].run(f, partner), want);
+            CHECK_STATUS(OPERATIONS[i].run(f, partner), want);
             if (want != KITH_OK) {
-                CHECK_STATUS(VERBS[i].run(f, partner), want);
+                CHECK_STATUS(OPERATIONS[i].run(f, partner), want);
                 CHECK_EQ_U64(kith_filter_count(f), count);
                 CHECK_EQ_U64(kith_filter_count(partner), 0);
                 snapshot after = file_bytes(file_named("lazy"));
@@ -176,7 +176,7 @@ void lazily_opened_bytes_are_verified_before_they_are_changed_or_copied(void) {
         block blocks[BLOCKS_MAX];
         size_t count = blocks_of(&s, blocks);
         CHECK(count == (can(&plan, KITH_CAN_GROW) ? 1 + stats_of(f).layers : 1));
-        try_verbs(&s, &plan, &spec, KITH_OK);
+        try_operations(&s, &plan, &spec, KITH_OK);
         for (size_t i = 0; i < count; i++) {
             for (unsigned in_checksums = 0; in_checksums < 2; in_checksums++) {
                 contract_note("%s %s, block %zu of %zu damaged in its %s", v->kind, v->options, i, count,
@@ -184,7 +184,7 @@ void lazily_opened_bytes_are_verified_before_they_are_changed_or_copied(void) {
                 snapshot d = damaged(&s, &blocks[0], &blocks[i], in_checksums);
                 kith_filter *none = NULL;
                 CHECK_STATUS(kith_filter_view(d.bytes, d.byte_count, KITH_OPEN_DEFAULT, NULL, &none), KITH_E_CORRUPT);
-                try_verbs(&d, &plan, &spec, KITH_E_CORRUPT);
+                try_operations(&d, &plan, &spec, KITH_E_CORRUPT);
                 snapshot_free(&d);
             }
         }

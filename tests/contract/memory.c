@@ -14,7 +14,7 @@ typedef struct attempt {
     unsigned flags;
 } attempt;
 
-typedef kith_status (*verb)(attempt *a);
+typedef kith_status (*operation)(attempt *a);
 
 static kith_status do_create(attempt *a) {
     return kith_filter_create(&a->spec, &a->made);
@@ -81,7 +81,7 @@ static kith_status do_set_notes(attempt *a) {
 }
 
 /* Fails allocation 1, 2, … until the verb meets no failure, and returns its status then. */
-static kith_status fail_each_allocation(attempt *a, verb run, bool keep_failing) {
+static kith_status fail_each_allocation(attempt *a, operation run, bool keep_failing) {
     snapshot before = {NULL, 0};
     if (a->subject != NULL)
         before = snapshot_of(a->subject);

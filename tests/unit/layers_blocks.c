@@ -266,7 +266,7 @@ TEST(bytes_and_save_work_at_the_limit) {
 
 /* ---- failures ---- */
 
-typedef kith_status (*verb)(kith_filter *filter, const char *path, uint64_t digest);
+typedef kith_status (*operation)(kith_filter *filter, const char *path, uint64_t digest);
 
 static kith_status do_grow(kith_filter *filter, const char *path, uint64_t digest) {
     (void)path;
@@ -287,7 +287,7 @@ static kith_status do_save(kith_filter *filter, const char *path, uint64_t diges
 
 /* Lets allocation 1, 2, … of the verb fail until it meets no failure, and returns how many failed. After each failure
  * the filter saves to the same file as `twin`, which nothing has happened to. */
-static unsigned fail_each_allocation(struct memory *memory, kith_filter *filter, kith_filter *twin, verb run,
+static unsigned fail_each_allocation(struct memory *memory, kith_filter *filter, kith_filter *twin, operation run,
                                      uint64_t digest, const struct folder *folder) {
     const char *path = in(folder, "subject"), *twin_path = in(folder, "twin"), *target = in(folder, "target");
     CHECK_OK(kith_filter_save(twin, twin_path));

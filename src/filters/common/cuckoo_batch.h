@@ -167,7 +167,7 @@ KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_fil
 KITHI_INLINE uint64_t kithi_cf_copies_in(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
                                          uint64_t in_slots) {
     bool may_be_stashed = in_slots != 0 && f->head.fill != 0;
-    return may_be_stashed ? kithi_cf_add_stashed(layout, f, digest, in_slots) : in_slots;
+    return may_be_stashed ? kithi_cf_copies_with_stash(layout, f, digest, in_slots) : in_slots;
 }
 
 /* Windows have only two slots, which are faster to read one by one if they are not in one word. */

@@ -451,8 +451,8 @@ KITHI_INLINE kith_status kithi_cf_refusal(const kithi_cf_layout *layout, kith_fi
 }
 
 /* Returns the copies of a key: those in slots, which `in_slots` counts, and those in the stash of its region. */
-KITHI_OUTLINE uint64_t kithi_cf_add_stashed(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
-                                            uint64_t in_slots) {
+KITHI_OUTLINE uint64_t kithi_cf_copies_with_stash(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
+                                                  uint64_t in_slots) {
     kithi_candidates candidates;
     const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
     const kithi_cf_geometry *g = &f->geometry.cf;

@@ -129,15 +129,16 @@ typedef struct kithi_lanes_args {
     size_t *done;
 } kithi_lanes_args;
 
-typedef uint64_t kithi_lanes_verb(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes);
+typedef uint64_t kithi_lanes_operation(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes);
 
-/* Calls `verb` with the filter's number of lanes as a constant, so that its body is compiled three times. The usual
- * number is tested first and takes no jump: a verb on one key is so short that each jump taken counts. */
-KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_verb *verb, const kithi_block_ops *ops, kithi_lanes_args args) {
+/* Calls `operation` with the filter's number of lanes as a constant, so that its body is compiled three times. The
+ * usual number is tested first and takes no jump: a verb on one key is so short that each jump taken counts. */
+KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_operation *operation, const kithi_block_ops *ops,
+                                     kithi_lanes_args args) {
     uint64_t lanes = args.f->geometry.lanes.lanes;
     if (__builtin_expect(lanes == 8, 1))
-        return verb(ops, &args, 8);
-    return lanes == 4 ? verb(ops, &args, 4) : verb(ops, &args, 16);
+        return operation(ops, &args, 8);
+    return lanes == 4 ? operation(ops, &args, 4) : operation(ops, &args, 16);
 }
 
 KITHI_INLINE void kithi_lanes_prefetch(const void *f, uint64_t digest) {
