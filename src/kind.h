@@ -7,10 +7,11 @@
  * There are two sorts of kinds. Most accept keys one after the other: they have `add` and KITH_CAN_ADD. A static kind
  * is built from a complete list of keys: it has `build` and `regions` instead, and its filters never change.
  *
- * A kind does not hash keys, write files or verify checksums, and need not check whether the handle is writable or
- * whether two filters have the same geometry. It must leave body, count and fill (kithi_head) unchanged when a call
- * fails, and it must treat the body as hostile, because a lazily opened file may contain anything: no index may be
- * taken from the body unchecked. */
+ * A kind does not hash keys or write files. The caller verifies the checksums of the whole body; a kind verifies only
+ * checksums inside its body (`verify`). A kind need not check whether the handle is writable or whether two filters
+ * have the same geometry. It must leave body, count and fill (kithi_head) unchanged when a call fails, and it must
+ * treat the body as hostile, because a lazily opened file may contain anything: no index may be taken from the body
+ * unchecked. */
 #ifndef KITHI_KIND_H
 #define KITHI_KIND_H
 
@@ -56,10 +57,11 @@ typedef struct kithi_expectation {
 } kithi_expectation;
 
 /* The functions that are compiled once per instruction set: those for one key, and the batches, which do what a loop
- * over has, add and remove would do. Only `has` is required, and only for KITHI_CPU_PORTABLE: verbs.h has a default for
- * each of the others. Each is a small wrapper around a KITHI_INLINE function, so the compiler can use the shift,
- * multiplication and bit-count instructions of that set. Where vectors are faster, the kind calls functions of simd/.
- * A kind without vector code gains nothing from AVX-512 over AVX2, so it uses its AVX2 functions for both.
+ * over has, add and remove would do. Only `has` is required, and only for KITHI_CPU_PORTABLE: verbs.h, which calls
+ * these operations, has a default for each of the others. Each function is a small wrapper around a KITHI_INLINE
+ * function, so the compiler can use the shift, multiplication and bit-count instructions of the set. Where vectors are
+ * faster, the kind calls functions of simd/. A kind without vector code gains nothing from AVX-512 over AVX2, so it
+ * uses its AVX2 functions for both.
  *
  * A handle has a copy of the record for the instruction set that is in use when it is bound, with all defaults filled
  * in (verbs.h), so that an operation on one key needs only one indirect jump. */
@@ -181,7 +183,8 @@ typedef struct kithi_kind {
     /* Returns NULL, or the first broken invariant of the body as a sentence. */
     const char *(*check)(const kith_filter *f);
 
-    /* For kinds whose body is not an array of cells, or whose handle needs additional memory (`state`).
+    /* `salvage` and `recount` are for repairs. The others are for kinds whose body is not an array of cells, or whose
+     * handle needs additional memory (`state`).
      *
      * fresh    changes the header of a filter to that of an empty one of the same kind. body_bytes may change. Returns
      *          KITH_E_CORRUPT if no empty filter can have these parameters; they may come from a hostile file
@@ -237,8 +240,8 @@ typedef enum kithi_backing {
 /* When blocked kinds look for crowded blocks: see filters/common/crowding.h. There, a look is the examination of a few
  * blocks before a key is added. (It has nothing to do with the function `look` above.) */
 typedef struct kithi_crowding {
-    /* As long as the count is below `next`, an add needs no look and does not exceed the capacity. `next` is the count
-     * of the next look, or a lower one at which the limits must be checked again. 0 if it is not known. */
+    /* As long as the count is below `next`, an add needs no look and does not exceed the capacity. `next` is the
+     * smallest of three counts: see "Cost" in crowding.h. 0 if it is not known. */
     uint64_t next;
     uint64_t last; /* the count of the look before `next`, set together with it unless `off` is true */
     uint64_t gap;  /* from the count of one look to that of the next; 0 if `gap` and `cells` are not set yet */
@@ -253,7 +256,7 @@ typedef struct kithi_crowding {
 
 struct kith_filter {
     const kithi_kind *kind;
-    kithi_kernels verbs; /* see verbs.h; call them through its functions */
+    kithi_kernels verbs; /* the operations; call them through the functions of verbs.h */
     kithi_head head;
     kithi_geometry geometry; /* decode(&head) */
     kithi_shape shape;

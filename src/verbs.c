@@ -1,4 +1,4 @@
-/* Calls the verbs of a kind, or their defaults (see verbs.h). */
+/* Calls the operations of a kind, or their defaults (see verbs.h). */
 #include "verbs.h"
 
 #include "core/batch.h"

@@ -1,4 +1,4 @@
-/* verbs.h: calls the verbs (has, add, remove, …) of a kind, with defaults for those that a kind may leave out.
+/* verbs.h: calls the operations (has, add, remove, …) of a kind, with defaults for those that a kind may leave out.
  *
  * Call the functions below and not those of kithi_kind and kithi_kernels (kind.h), which may be NULL. A handle uses the
  * kernels of its kind for the instruction set in use (`usual` in kind.h or, if that does not apply, `kernels`) or, if

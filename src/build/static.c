@@ -12,7 +12,7 @@
  * sorted, too, so that those of a region are contiguous.
  *
  * If a build fails with KITH_E_FULL, the filter is planned again, with other parameters (kithi_plan_again). If the
- * digests are hashes, the probability of that is very small.
+ * digests are hashes, the probability of such a failure is very small.
  *
  * Digests on disk (build/spill.h) are in 256 parts. If the number of regions divides 256, each thread reads the parts
  * of one region without their repeats and builds the region. If the number of regions is a multiple of 256, each thread
@@ -21,8 +21,8 @@
  * Memory. A thread that builds a region needs working memory (kithi_kind.build_bytes) and, if the digests are on disk,
  * space for those of the region. The number of threads is lowered until all of this fits in the memory limit. If not
  * even one thread fits while all digests are in memory, they are moved to disk, unless there are no more of them than
- * one region may have. What one thread then needs is the least that is possible, so it is used even if it exceeds the
- * limit. */
+ * one region may have. The memory that one thread then needs is the least possible, so one thread is used even if this
+ * exceeds the limit. */
 #include "build/static.h"
 
 #include <string.h>
@@ -154,7 +154,8 @@ static uint64_t held_bytes(const build_job *job) {
 }
 
 /* Sets *threads to the number of threads that may build regions. Returns false if one thread would exceed the memory
- * limit because of the digests of other regions. The digests that a full region may have are not the reason. */
+ * limit and moving the digests to disk would help: they are not borrowed, and more of them, with their sorted copy, are
+ * held in memory than one full region may have. */
 static bool fits_in_memory(const build_job *job, const kithi_kind *kind, uint64_t capacity, unsigned *threads) {
     size_t largest = 0;
     for (uint64_t r = 0; r < job->regions; r++) {

@@ -24,8 +24,10 @@
 
 typedef struct kithi_pairs {
     _Alignas(64) uint64_t at[2][KITHI_PAIRS]; /* offset in the body of the byte in which a place begins */
-    uint64_t shift[2][KITHI_PAIRS];           /* the bit of that byte at which it begins */
-    uint64_t codes[KITHI_PAIRS];              /* a word: its slot i is the code that the key has in slot i of a place */
+    uint64_t shift[2][KITHI_PAIRS];           /* the bit of that byte at which the place begins */
+    /* The key's codes, packed like the slots of a word: slot_bits bits from bit i * slot_bits on are the code that the
+     * key has in slot i of a place. */
+    uint64_t codes[KITHI_PAIRS];
 } kithi_pairs;
 
 /* What a place of a cuckoo filter (cf) is. */

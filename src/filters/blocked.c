@@ -168,7 +168,7 @@ static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count
     return kithi_crowding_look(f, digest, count, shared, crowding_now());
 }
 
-/* ---- verbs ----
+/* ---- operations ----
  *
  * In this section, a function whose name ends in _in is compiled for 4, 8 and 16 lanes. A function whose name ends in
  * _inline calls the version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one

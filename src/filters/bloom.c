@@ -74,7 +74,7 @@ static inline bool is_usual(const kithi_geometry *g) {
     return g->slices.k == USUAL_K;
 }
 
-/* The geometry of such a filter, with k as a constant. */
+/* The geometry of a filter for which is_usual() returns true, with k as a constant. */
 KITHI_INLINE kithi_slices_geometry usual_geometry(const kith_filter *f) {
     kithi_slices_geometry g = f->geometry.slices;
     g.k = USUAL_K;
@@ -101,7 +101,8 @@ KITHI_INLINE void set(uint8_t *body, uint64_t bit, unsigned *already) {
     kithi_store64(word, bits);
 }
 
-/* In the …_inline functions, g is the geometry of the filter. If it is a constant in part, their loops are unrolled. */
+/* In the functions below, g is the geometry of the filter. If g.k is a compile-time constant (usual_geometry), their
+ * loops are unrolled. */
 
 KITHI_INLINE bool has_inline(const kith_filter *f, kithi_slices_geometry g, uint64_t digest) {
     return kithi_slices_has(&g, f->body, digest, kithi_bloom_used, 1);
@@ -186,7 +187,7 @@ KITHI_INLINE void add_run(kith_filter *f, const uint64_t *digests, size_t n, uin
 }
 
 /* The next `safe` digests are added without checking: each sets at most k bits, so they cannot exceed the capacity or
- * the fill limit. Near a limit, where `safe` is 0, add_inline() is called for each digest. */
+ * the fill limit. Near a limit, where `safe` is 0, add() is called for each digest. */
 KITHI_INLINE kith_status add_many_inline(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                          size_t *done, add_safe *run) {
     while (*done < n) {

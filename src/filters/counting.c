@@ -197,7 +197,7 @@ KITHI_INLINE kith_status remove_at(kith_filter *f, const uint64_t *counters, boo
     return KITH_OK;
 }
 
-/* Each verb is compiled twice: for the default width, and for a width that is known only at run time. */
+/* Each operation is compiled twice: for the default width, and for a width that is known only at run time. */
 
 KITHI_INLINE bool has_inline(const kith_filter *f, uint64_t digest) {
     return kithi_counting_has_inline(&f->geometry.slices, f->body, digest);

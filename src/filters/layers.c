@@ -151,7 +151,7 @@ static kith_filter *only_layer(kith_filter *f) {
     return kithi_layers_count(f) == 1 ? kithi_layers_of(f) : NULL;
 }
 
-/* ---- verbs ---- */
+/* ---- operations ---- */
 
 /* Searches the layers older than layer `end`, newest first, until `stop_at` of them return true. Returns how many did,
  * and sets *where to the last one that did. */

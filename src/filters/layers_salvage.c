@@ -69,8 +69,8 @@ static void clear_layer(uint8_t *block, kithi_head *head) {
     kithi_block_seal(block, head);
 }
 
-/* Restores the headers of the layers, and returns how many keys of the filter are not in the counts of those that are
- * sound then. */
+/* Restores the headers of the layers where possible. Returns the count of the filter minus the sum of the counts in the
+ * headers that are sound afterwards, or 0 if that is negative. */
 static uint64_t keys_missing(const kith_filter *f, kithi_salvage *whole) {
     uint64_t known = 0;
     kithi_inner_block block = {0, 0};

@@ -78,7 +78,7 @@ static uint64_t search_slots(const kithi_head *head) {
     return kithi_cf_search_slots(&kithi_overlap_layout, &g);
 }
 
-/* ---- verbs: the inline functions of filters/common, compiled for this layout ---- */
+/* ---- operations: the inline functions of filters/common, compiled for this layout ---- */
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
     return kithi_cf_has(&kithi_overlap_layout, &f->geometry.cf, f->body, digest);

@@ -209,8 +209,8 @@ KITHI_INLINE void sort_by_part(const kithi_ribbon_geometry *g, unsigned level, c
 }
 
 /* Stores left->count keys, whose digests are `digests`, at level 0 or 1, and sets the marks of the level. `hashes` is
- * another array, of at least left->count words, for the hashes of the keys. When this function returns, it has the
- * digests of the keys that were bumped, and *left is set to these. Returns whether two equal digests were found. */
+ * another array, of at least left->count words, for the hashes of the keys. On return, `hashes` has the digests of the
+ * keys that were bumped, and *left refers to them. Returns whether two equal digests were found. */
 static bool fill_level(const kithi_ribbon_geometry *g, workspace *w, unsigned level, const uint64_t *digests,
                        uint64_t *hashes, uint8_t *marks, keys *left) {
     elimination e = {.rows = w->rows + slots_before(g, level),

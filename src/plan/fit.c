@@ -32,9 +32,9 @@
  * Entries in stashes. Regions of 2,600 to 26,000 slots at the planned load needed 1.2 to 1.7 times as many entries as
  * there are sets of c + 1 keys with equal fingerprints. (Measured with windows and with b = 2, for fingerprints of 5
  * and of 6 bits.) The reason is that keys on two different pairs can also be too many, if the pairs have one place in
- * common. The expected number of crowded sets is doubled for that (larger_sets). With b = 1 regions needed 4 to 7 times
- * as many entries. There the expected number is multiplied by the same factor as that of overfull sets above.
- * tests/unit/plan_fits.c repeats the measurement.
+ * common. Therefore the expected number of sets of colliding keys is doubled (larger_sets). With b = 1 regions needed 4
+ * to 7 times as many entries. There the expected number is multiplied by the same factor as that of overfull sets
+ * above. tests/unit/plan_fits.c repeats the measurement.
  *
  * Random walks. Regions of 2^18 slots were filled by walks of any length, with 40 to 400 seeds. The share of walks of
  * more than i kicks (moved entries), i = 1 … 2000, was measured separately for ranges of the load that are 0.01 to 0.02
@@ -147,7 +147,8 @@ double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t
 #define EXCESS_MAX 8                 /* sets of more than c + 8 keys are too rare to matter */
 #define SET_MAX (2 * 8 + EXCESS_MAX) /* keys in the largest set that is counted; c is at most 16 */
 
-/* A number of keys n, and numbers that depend only on n and c. They are computed once for all sizes that are tried. */
+/* The number of keys n, and terms of the formulas that depend only on n and c. They are computed once for all sizes
+ * that are tried. */
 typedef struct key_terms {
     double n;
     double log_sets;                          /* the logarithm of (n choose c + 1) */
@@ -176,7 +177,7 @@ static key_terms key_terms_of(const kithi_fit *fit, double n) {
     return keys;
 }
 
-/* Returns the expected number of sets of c + 1 keys that have the same pair of places, if all fingerprints were
+/* Returns the expected number of sets of c + 1 keys that would have the same pair of places if all fingerprints were
  * different. `log_sets` is the logarithm of the number of all sets of c + 1 keys. Here c is key_slots() or, for the
  * sets of 2b keys in which a walk is trapped, key_slots() - 1. */
 static double overfull_pairs(unsigned c, double regions, double half, double log_sets) {
@@ -264,7 +265,7 @@ double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, 
  *
  *     M(i) = sets * sum over j < k of S(k, j) x^(k - j)        x = half / top
  *
- * `sets` is the expected number of sets of k keys that have the same pair of places, if all fingerprints were
+ * `sets` is the expected number of sets of k keys that would have the same pair of places if all fingerprints were
  * different: overfull_pairs(), with k - 1 in place of c. There is a factor x for each key of a group except the first.
  * To have the same pair, a key with another fingerprint must have two places in common with the others, with
  * probability 1 / half^2. A key of the same group has the fingerprint and one place in common, with probability
@@ -286,8 +287,10 @@ static void count_collision_sets(const kithi_fit *fit, double regions, double ha
     }
 }
 
-/* The crowding of a filter: means[i - 1] is the expected number of crowded sets of c + i keys in a region, `sets` is
- * their sum and `entries` the expected number of stash entries that a region needs for them. */
+/* The fingerprint collisions in a filter (fit.h). means[i - 1] is an upper estimate of the expected number, per region,
+ * of sets of c + i keys that have the same pair of places, at least two of them with equal fingerprints. `sets` is the
+ * sum of these means. `entries` is an upper estimate of the expected number of stash entries that a region needs for
+ * all these sets. */
 typedef struct collisions {
     double regions, means[EXCESS_MAX], sets, entries;
 } collisions;
@@ -378,7 +381,7 @@ static unsigned choose_stash(const kithi_fit *fit, const kithi_fit_size *size, u
 }
 
 /* The input of the search for a size: the layout, the number of keys, fingerprints 1 … top, the size of a stash, and
- * whether any amount of crowding is accepted. */
+ * whether any number of fingerprint collisions is accepted. */
 typedef struct task {
     const kithi_fit *fit;
     key_terms keys;
@@ -472,7 +475,8 @@ static double total_bits(const kithi_fit *fit, const kithi_fit_size *size) {
 }
 
 /* A filter of at most this many slots may need fewer bits in total with a smaller stash and a few more slots, because
- * additional slots make crowding less likely. (In a larger filter a stash is less than 2% of the bits.) */
+ * additional slots make fingerprint collisions less likely. (In a larger filter a stash is less than 2% of the
+ * bits.) */
 #define TRADED_SLOTS (UINT64_C(1) << 12)
 
 /* Chooses regions and stash for *size, whose slot_bits are set. Returns false if that takes more than `bits` bits. */

@@ -4,20 +4,21 @@
  * are numbered: those with even numbers are one half of the region, those with odd numbers the other half. A key has a
  * pair of places, one in each half. (With alternate=simple and alternate=xor of cuckoo both places may be in the same
  * half; the formulas are used for these, too.) The places of a key have c slots together. There are three reasons why a
- * new key cannot be stored: there is no room, there is crowding, or the search or random walk for a free slot is too
+ * new key cannot be stored: there is no room, fingerprints collide, or the search or random walk for a free slot is too
  * short. The first two are described next. The third is described further below, after the formula for the rate.
  *
- * No room: no sequence of moves frees a slot for the key. In large regions that happens at a sharply defined load (the
+ * No room: no sequence of moves frees a slot for the key. In large regions this happens at a sharply defined load (the
  * share of slots in use). The load at which a region fails is nearly normally distributed (with a heavier left tail:
  * fit.c). Its mean is slightly below the theoretical threshold of the layout. The numbers of keys in the regions also
  * differ; they are binomial. In small regions there is another cause, at lower loads: a few keys share the same few
  * places. Most often these are c + 1 keys on one pair of places, which has only c slots.
  *
- * Crowding: some of the c + 1 keys on one pair of places have equal fingerprints. Two keys with equal fingerprints that
- * share one place share the other one, too. If there are fewer fingerprints than places, keys share a pair far more
- * often because of equal fingerprints than because both places coincide by chance. More fingerprint bits help against
- * crowding; more slots hardly do. But few keys are concerned, and each region has a stash for them
- * (filters/common/cuckoo_stash.h), so crowding makes an add fail only if the stash of its region is full. How many
+ * Fingerprint collisions: more than c keys have the same pair of places, and at least two of them have equal
+ * fingerprints. (If all their fingerprints differ, this counts as no room.) Two keys with equal fingerprints that share
+ * one place share the other one, too. If there are fewer fingerprints than places, keys share a pair far more often
+ * because of equal fingerprints than because both places coincide by chance. More fingerprint bits help against
+ * collisions; more slots hardly do. But few keys collide, and each region has a stash for them
+ * (filters/common/cuckoo_stash.h), so collisions make an add fail only if the stash of its region is full. How many
  * entries the stashes need is computed below.
  *
  * Let there be P places in each half of a region (the field `half`), R regions and F fingerprints. A place and a
@@ -78,8 +79,9 @@ uint64_t kithi_fit_region_slots(const kithi_fit *fit, uint64_t half);
 /* Returns F, the largest fingerprint: fingerprints are 1 … F. */
 uint64_t kithi_fit_top(const kithi_fit *fit, unsigned slot_bits);
 
-/* The first returns the expected rate with n keys. The others return upper estimates of the probability that n distinct
- * keys do not fit: because there is no room, or because crowding exceeds the stash of a region. */
+/* kithi_fit_rate() returns the expected rate with n keys. The other two return upper estimates of the probability that
+ * n distinct keys do not fit: kithi_fit_room_failure() because there is no room, or because a search or walk is too
+ * short, and kithi_fit_overflow() because fingerprint collisions need more entries than the stash of a region has. */
 double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
 double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
 double kithi_fit_overflow(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);

@@ -2,7 +2,7 @@
  *
  * A file stores them as params[0 … 7]; each kind's head comment says which is which. The kind's decode() turns them
  * into one of these structs, for its shape() and for the handle. shape() decodes them before it checks them, so every
- * field has 64 bits as in the file. */
+ * field that holds a parameter has 64 bits, as in the file. Fields that follow from the parameters may be smaller. */
 #ifndef KITHI_PLAN_GEOMETRY_H
 #define KITHI_PLAN_GEOMETRY_H
 
@@ -74,8 +74,9 @@ typedef struct kithi_cf_geometry {
     bool usual;           /* `form` is KITHI_ONE_WORD, kithi_partner() computes the other place, and rest_shift is 0 */
     uint64_t low_bits;    /* a mask: the lowest bit of each slot of a word */
     uint64_t high_bits;   /* a mask: the highest bit of each slot of a word */
-    uint64_t code_steps; /* a word: its slot i is the code (core/batch.h) that a key has in slot i of a place, minus the
-                             code that it has in slot 0. That is i in overlap, otherwise 0 */
+    /* A word: slot_bits bits from bit i * slot_bits on are the code (core/batch.h) that a key has in slot i of a place,
+     * minus the code that it has in slot 0. The difference is i in overlap, otherwise 0. */
+    uint64_t code_steps;
 } kithi_cf_geometry;
 
 /* fuse. */

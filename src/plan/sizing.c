@@ -407,9 +407,10 @@ static inline void add_block(block_sums *sums, const lane_moments *m, const doub
  *
  * ROUGH: only every step-th of these terms, where a step is at most 0.8 standard deviations of N. The sums are divided
  * by the sum of the weights, and the terms of a binomial distribution are so regular that leaving out most of them
- * hardly changes the quotients. Terms are negligible sooner: if their weight is below 10^-8 and, above the mode, they
- * add less than 10^-7 of its value to the sum of R^3, in which crowded blocks count most. If most blocks have no key,
- * the others, which alone have a rate above 0, have a weight of about `mean` together, and the limit is 10^-8 times
+ * hardly changes the quotients. The sums also end earlier. Below the mode, they end when the weight of the next term is
+ * below 10^-8. Above the mode, they end when, in addition, the last term has increased the sum of R^3, in which crowded
+ * blocks count most, by less than 10^-7 of that sum. If `mean`, the number of keys per block, is below 1, the limit for
+ * the weight is 10^-8 * mean: only blocks that have keys have a rate above 0, and all of them together weigh only about
  * `mean`. At the sizes that plans use, the quantile differs from the exact one by less than 2 * 10^-5 of it (rates of
  * 0.5 to 10^-9, 1 to 10^12 keys). */
 typedef enum precision { EXACT, ROUGH } precision;

@@ -89,8 +89,9 @@ double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t bloc
  * kithi_blocked_quantile(). A higher rate means that keys were chosen to crowd some blocks. */
 double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
 
-/* The number of cells in use varies from block to block. Sets cells[i], for i from 0 to steps - 1, to its mean plus
- * `deviations` standard deviations, in a filter with (i + 1) / steps of `keys` keys. lane_cells must be at least 3. */
+/* Let X be the number of cells in use in one block. For i = 0 … steps - 1, sets cells[i] to the mean of X plus
+ * `deviations` standard deviations of X, in a filter that has keys * (i + 1) / steps keys. lane_cells must be at least
+ * 3. */
 void kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t keys, double deviations,
                          unsigned steps, double *cells);
 

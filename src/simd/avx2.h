@@ -34,7 +34,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_shifts_8(uint64_t digest, int 
 
 /* Returns the shift of each word. The number of the key's cell in a lane is byte * cells / 256, where `byte` is the
  * byte of the lane words that belongs to the lane, and `cells` is how many cells a lane has. A cell has 1 << cell_shift
- * bits. Counted from the other end, the number of the cell is that of the byte with all bits inverted. */
+ * bits. Counted from the other end, the number of the cell is what the same formula gives for the byte with all its
+ * bits inverted. */
 KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t digest, unsigned lanes, int cell_shift,
                                                                   kithi_avx2_end end) {
     if (lanes == 8) {

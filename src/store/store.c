@@ -1,4 +1,4 @@
-/* The verbs of a store.
+/* Opens and closes stores, and adds and removes keys.
  *
  *     add:     append a record  ->  sync, if it is due  ->  apply to the filter in memory  ->  return
  *

@@ -1,7 +1,7 @@
 /* store/store.h: what the files of the store share. See include/kith/store.h for the contract.
  *
  *     load.c         maps snapshots, reads journals and repeats their operations: load, reload, apply, refresh
- *     store.c        the verbs: open, close, append, sync, batches
+ *     store.c        opens and closes stores, appends operations to the journal, syncs it; batches
  *     repair.c       saves what can be saved of damaged files: kith/repair.h
  *     checkpoint.c   writes snapshots and starts journals: create, checkpoint, replace, close_plain
  *     journal.c      the records

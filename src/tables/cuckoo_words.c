@@ -213,9 +213,9 @@ static kith_status remove_siphash(kith_table *t, uint64_t word, uint64_t *value)
 /* ---- batches ---- */
 
 /* Works in passes over the group, so that many lookups wait for memory at the same time. The first pass prefetches the
- * tags of the first bucket. The second one prefetches the record whose tag matches or, if there is none but a mark, the
- * tags of the second bucket. The third pass prefetches the matching records in second buckets. The last one compares
- * the keys. */
+ * tags of the first bucket. The second one prefetches the first record whose tag matches or, if no tag matches but the
+ * mark of the key's class is set, the tags of the second bucket. The third pass prefetches the matching records in
+ * second buckets. The last one compares the keys. */
 INLINE uint64_t get_group_in(const kith_table *t, const uint64_t *words, size_t n, uint64_t *values,
                              kith_family_id family) {
     const kithi_cuckoo *c = t->state;

@@ -1,9 +1,9 @@
-/* Checks that each verb works exactly if the filter has the capability for it. */
+/* Checks that each operation works exactly if the filter has the capability for it. */
 #include "contract/contract.h"
 
 enum { N = 300 };
 
-/* A verb that must work if the filter has the capability, and otherwise return KITH_E_UNSUPPORTED and change
+/* An operation that must work if the filter has the capability, and otherwise return KITH_E_UNSUPPORTED and change
  * nothing. */
 static void expect(const kith_plan *plan, uint32_t capability, kith_status status) {
     if (can(plan, capability))

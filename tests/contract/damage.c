@@ -50,7 +50,7 @@ void every_truncation_is_refused(void) {
     }
 }
 
-/* Calls every verb and ignores the results. `partner` has the geometry of the undamaged filter. */
+/* Calls every function and ignores the results. `partner` has the geometry of the undamaged filter. */
 static void ask_everything(kith_filter *f, kith_filter *partner) {
     uint64_t digests[64], bitmap[1];
     for (size_t i = 0; i < 64; i++)

@@ -23,14 +23,14 @@ static kith_filter *started(const kith_filter *empty, const kith_filter_spec *sp
     return empty != NULL ? cloned(empty) : filled_with(spec, digests, n < spec->capacity ? n : (size_t)spec->capacity);
 }
 
-/* Counts the copies of the keys that are looked up. There is no batch verb for this. */
+/* Counts the copies of the keys that are looked up. There is no batch operation for this. */
 static void count_copies(const kith_filter *f, const input *in, size_t n, results *a) {
     bool counts = (kith_filter_capabilities(f) & KITH_CAN_COPIES) != 0;
     for (size_t i = 0; counts && i < n; i++)
         a->copies[i] = (uint16_t)kith_filter_copies(f, in->keys[n / 2 + i].bytes, sizeof in->keys[0].bytes);
 }
 
-/* All batch verbs: adds (or builds) n digests, looks up half of them together with as many others, removes half of
+/* All batch operations: adds (or builds) n digests, looks up half of them together with as many others, removes half of
  * them. */
 static kith_filter *in_batches(const kith_filter *empty, const kith_filter_spec *spec, const input *in, size_t n,
                                results *a) {

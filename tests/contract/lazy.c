@@ -138,8 +138,8 @@ static const struct {
     {do_save, false, 0},
 };
 
-/* The file "lazy" holds `s`. Every verb, on a separate handle, must return `want`, twice. If it fails, the file must be
- * unchanged. */
+/* The file "lazy" holds `s`. Every operation, on a separate handle, must return `want`, twice. If it fails, the file
+ * must be unchanged. */
 static void try_operations(const snapshot *s, const kith_plan *plan, const kith_filter_spec *spec, kith_status want) {
     for (size_t i = 0; i < sizeof OPERATIONS / sizeof *OPERATIONS; i++) {
         if (!can(plan, OPERATIONS[i].needs))

@@ -1,10 +1,10 @@
-/* Checks that when any allocation fails, once or permanently, the verb returns the right error, leaves the object
+/* Checks that when any allocation fails, once or permanently, the call returns the right error, leaves the object
  * unchanged and leaks nothing. */
 #include "contract/contract.h"
 
 enum { KEYS = 120 };
 
-/* A verb to try: it works on `subject`, may create `made`, and reads `bytes`. */
+/* An operation to try: it works on `subject`, may create `made`, and reads `bytes`. */
 typedef struct attempt {
     test_memory memory;
     kith_filter_spec spec;
@@ -80,7 +80,7 @@ static kith_status do_set_notes(attempt *a) {
     return kith_filter_set_notes(a->subject, notes, 1);
 }
 
-/* Fails allocation 1, 2, … until the verb meets no failure, and returns its status then. */
+/* Fails allocation 1, 2, … until the operation meets no failure, and returns its status then. */
 static kith_status fail_each_allocation(attempt *a, operation run, bool keep_failing) {
     snapshot before = {NULL, 0};
     if (a->subject != NULL)

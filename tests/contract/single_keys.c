@@ -1,4 +1,4 @@
-/* Checks of the verbs for single keys: has, was_new, count, and what must not change their results. */
+/* Checks of the operations on single keys: has, was_new, count, and what must not change their results. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

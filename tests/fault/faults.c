@@ -1,9 +1,9 @@
 /* Planted faults: the unchanged library with one call replaced at link time (--wrap, see wrap.txt).
  *
  * Most faults are in a kind's record. The three functions that return a registered record are wrapped; they return a
- * copy in which one verb is faulty. The faulty verb calls the real one, which it finds from the handle's record or from
- * the kind's number. The other faults replace a function of the library, public or internal, that is called from
- * another file.
+ * copy in which one function is faulty. The faulty function calls the real one, which it finds from the handle's record
+ * or from the kind's number. The other faults replace a function of the library, public or internal, that is called
+ * from another file.
  *
  * At most one fault is armed. None is until fault_arm() is called. */
 #include "build/spill.h"
@@ -87,9 +87,9 @@ const kithi_kind *__wrap_kithi_kind_by_name(const char *name, size_t length) {
     return with_fault(__real_kithi_kind_by_name(name, length));
 }
 
-/* For each fault: the faulty verb, then the function that plants it. */
+/* For each fault: the faulty function, then the function that plants it. */
 
-/* Batches must call the faulty verb, too. */
+/* Batches must call the faulty function, too. */
 static size_t has_each(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     size_t yes = 0;
     for (size_t i = 0; i < n; i++) {

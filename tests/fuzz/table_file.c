@@ -1,4 +1,4 @@
-/* The file of a table from anywhere, given to kith_table_open; what opens is put through every verb.
+/* The file of a table from anywhere, given to kith_table_open; every function is called on what opens.
  *
  * The first byte says how the file is made. Bits 0 and 1 are the flags of opening. Bits 2 and 3:
  *

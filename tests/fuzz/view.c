@@ -1,5 +1,4 @@
-/* Bytes from anywhere, given to kith_filter_view; what opens is put through every verb. blocks.h makes the
- * bytes. */
+/* Bytes from anywhere, given to kith_filter_view; every function is called on what opens. blocks.h makes the bytes. */
 #include "core/prng.h"
 #include "fuzz/blocks.h"
 

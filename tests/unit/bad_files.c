@@ -291,7 +291,7 @@ static double seconds(void) {
 /* What the library may allocate: the size of the file, and a little for handles and searches. */
 #define MEMORY_MAX (8 * (uint64_t)BLOCK_MAX)
 
-/* Calls every verb on whatever was opened. Results do not matter, memory does. */
+/* Calls every function on whatever was opened. Results do not matter, memory does. */
 static void use(kith_filter *filter, const kith_allocator *allocator) {
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
     kith_plan plan = KITH_PLAN_INIT;
@@ -340,7 +340,7 @@ static void use(kith_filter *filter, const kith_allocator *allocator) {
 
 static uint64_t refused, opened;
 
-/* Opens the resealed block with every flag, and calls all verbs if that succeeds. */
+/* Opens the resealed block with every flag, and calls all functions if that succeeds. */
 static void try_block(const char *what, size_t where, uint64_t value) {
     for (size_t i = 0; i < LENGTH(FLAGS); i++) {
         struct memory memory = {.most_bytes = MEMORY_MAX};

@@ -189,8 +189,8 @@ TEST(no_random_walk_visits_more_slots_than_the_plan_says) {
 
 /* ---- the stash ---- */
 
-/* A search that is cut off does not prove that the slots of a key are crowded, so nothing goes to the stash. With these
- * narrow fingerprints one key in ten has a twin. */
+/* A search that is cut off does not prove that too many keys have the same places and fingerprint, so nothing goes to
+ * the stash. With these narrow fingerprints one key in ten has a twin. */
 TEST(a_search_that_reaches_its_bound_leaves_the_stash_alone) {
     kith_filter *f = new_filter(&LAYOUTS[0], 1, NARROW);
     kithi_prng prng = {2};

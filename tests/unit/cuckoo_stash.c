@@ -124,7 +124,7 @@ static void add_all(kith_filter *f, const uint64_t *digests, size_t n) {
         CHECK_OK(kith_filter_add_digest(f, digests[i], NULL));
 }
 
-/* ---- one crowded combination ---- */
+/* ---- more keys with the same places and fingerprint than slots ---- */
 
 TEST(more_keys_than_slots_with_one_fingerprint_are_stored_found_and_removed) {
     EACH_LAYOUT(l) {
@@ -167,7 +167,7 @@ TEST(more_keys_than_slots_with_one_fingerprint_are_stored_found_and_removed) {
     }
 }
 
-TEST(at_capacity_a_crowded_key_returns_full_while_its_stash_has_space_and_copies_afterwards) {
+TEST(at_capacity_a_key_without_a_free_slot_returns_full_while_its_stash_has_space_and_copies_afterwards) {
     EACH_LAYOUT(l) {
         kith_filter *f = new_filter(l, 1, 1000);
         unsigned c = slots_of_key(f);
@@ -286,7 +286,7 @@ TEST(merge_stores_the_entries_of_both_stashes_or_changes_nothing) {
         add_all(into, digests, c + 1);
         add_all(into, others, 1);
         add_all(from, digests + c + 1, 1);
-        add_all(from, others + 1, c); /* crowded together with the one in `into` */
+        add_all(from, others + 1, c); /* too many together with the one in `into` */
         CHECK_OK(kith_filter_merge(into, from));
         check_valid(into);
         CHECK(into->head.fill == 3 && kith_filter_count(into) == 2 * c + 3);
@@ -316,7 +316,7 @@ static snapshot valid_block(size_t l, kithi_head *head, uint8_t **stash) {
     kith_filter *f = new_filter(l, 1, 1000);
     unsigned c = slots_of_key(f);
     uint64_t digests[ALIKE_MAX + 1];
-    for (uint64_t seed = 7; f->head.fill < 3; seed++) { /* those of another seed may be crowded by the first ones */
+    for (uint64_t seed = 7; f->head.fill < 3; seed++) { /* those of another seed may find their slots taken */
         kith_filter *empty = new_filter(l, 1, 1000);
         draw_alike(empty, seed, c + 2, digests);
         kith_filter_free(empty);

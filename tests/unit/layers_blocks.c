@@ -285,8 +285,8 @@ static kith_status do_save(kith_filter *filter, const char *path, uint64_t diges
     return kith_filter_save(filter, path);
 }
 
-/* Lets allocation 1, 2, … of the verb fail until it meets no failure, and returns how many failed. After each failure
- * the filter saves to the same file as `twin`, which nothing has happened to. */
+/* Lets allocation 1, 2, … of the operation fail until it meets no failure, and returns how many failed. After each
+ * failure the filter saves to the same file as `twin`, which nothing has happened to. */
 static unsigned fail_each_allocation(struct memory *memory, kith_filter *filter, kith_filter *twin, operation run,
                                      uint64_t digest, const struct folder *folder) {
     const char *path = in(folder, "subject"), *twin_path = in(folder, "twin"), *target = in(folder, "target");

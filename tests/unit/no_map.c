@@ -174,7 +174,7 @@ static uint8_t *refuse_to_map(void *context, int file, size_t byte_count) {
     return NULL;
 }
 
-/* Every verb, on files that cannot be mapped. */
+/* Every function, on files that cannot be mapped. */
 TEST(a_store_without_maps_maps_nothing) {
     struct folder f = fresh_folder();
     kithi_files files = kithi_files_system;

@@ -195,7 +195,7 @@ TEST(keys_up_to_the_slots_of_two_places_always_fit) {
     }
 }
 
-/* The same for crowding, with stashes of several sizes: narrow fingerprints and plenty of free slots. */
+/* The same for fingerprint collisions, with stashes of several sizes: narrow fingerprints and plenty of free slots. */
 TEST(the_expected_overflow_is_an_upper_bound_of_the_measured_one) {
     static const struct {
         size_t layout;
@@ -209,14 +209,14 @@ TEST(the_expected_overflow_is_an_upper_bound_of_the_measured_one) {
     uint64_t trials = check_soak() ? 200000 : UNDER_SANITIZER ? 500 : 5000;
     for (size_t i = 0; i < LENGTH(POINTS); i++) {
         kithi_fit_size size = {POINTS[i].slot_bits, POINTS[i].half, 1, POINTS[i].stash};
-        uint64_t crowded = refusals(POINTS[i].layout, &size, POINTS[i].n, trials, KITH_E_COPIES);
+        uint64_t refused = refusals(POINTS[i].layout, &size, POINTS[i].n, trials, KITH_E_COPIES);
         double expected = kithi_fit_overflow(&LAYOUTS[POINTS[i].layout].fit, &size, POINTS[i].n);
         printf("%-10s %u-bit slots, half %" PRIu64 ", %" PRIu64
                " keys, stash of %u: overflow %.5f expected at most, %.5f measured\n",
                LAYOUTS[POINTS[i].layout].name, size.slot_bits, size.half, POINTS[i].n, size.stash, expected,
-               (double)crowded / (double)trials);
+               (double)refused / (double)trials);
         double bound = expected * (double)trials;
-        CHECK((double)crowded <= bound + 4 * sqrt(bound) + 1);
+        CHECK((double)refused <= bound + 4 * sqrt(bound) + 1);
     }
 }
 

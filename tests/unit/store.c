@@ -1,4 +1,4 @@
-/* Tests of kith/store.h on real files: every verb, recovery, other content, readers beside a writer. */
+/* Tests of kith/store.h on real files: every function, recovery, other content, readers beside a writer. */
 #define _GNU_SOURCE
 
 #include "unit/small_filter.h"

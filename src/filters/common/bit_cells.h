@@ -34,8 +34,8 @@ static inline void kithi_bits_count_add(kith_filter *f, uint64_t set_bits, bool 
         *was_new = set_bits != 0;
 }
 
-/* Returns the result of an add to a filter that accepts no new key, or of a key that is in the filter already. Nothing
- * changes. `has` is has() of the key. */
+/* Returns the result of an add that changes nothing: the key is in the filter already, or the filter accepts no new
+ * key. `has` is has() of the key. */
 static inline kith_status kithi_bits_add_to_full(bool has, bool *was_new) {
     if (was_new != NULL)
         *was_new = false;

@@ -139,9 +139,9 @@ static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const ki
     shape->fingerprint_bits = (unsigned)slot_bits - layout->window_bits;
     shape->lines = 2;
     shape->max_copies = shape->lookup_cells = 2 * layout->place_slots(g);
-    /* Other keys with the same places and fingerprint count as copies of a key, and one layer can store max_copies +
-     * stash of them. The limit is higher than that by max_copies, so that the key itself can then still be added
-     * max_copies times. */
+    /* copies_limit bounds the copies of a key in all layers of a filter of kind layers (lookup.h). Other keys with the
+     * same places and fingerprint count as copies, and one layer can store max_copies + stash of them. The limit is
+     * that number plus max_copies, so that even then the key itself can be added max_copies times. */
     shape->copies_limit = 2 * shape->max_copies + (unsigned)g->stash;
     return KITH_OK;
 }
@@ -164,8 +164,10 @@ KITHI_INLINE uint64_t kithi_cf_word(const uint8_t *from, uint64_t bit, kithi_cf_
 /* The pair of places of a key, for access as words. */
 typedef struct kithi_cf_pair {
     uint8_t *at[2];    /* the byte in which each place begins */
-    uint32_t shift[2]; /* the bit of that byte at which it begins */
-    uint64_t codes;    /* a word: its slot i is the code that the key has in slot i of a place */
+    uint32_t shift[2]; /* the bit of that byte at which the place begins */
+    /* The key's codes, packed like the slots of a word: slot_bits bits from bit i * slot_bits on are the code that the
+     * key has in slot i of a place. */
+    uint64_t codes;
 } kithi_cf_pair;
 
 /* Finds the places of a digest; prefetches them if `ahead` is true. If g->usual is true, callers may pass true for

@@ -31,13 +31,13 @@
  * once or by parts (build/fill.c) therefore makes no looks, but one pass at the end.
  *
  * Cost. Without looks, every add would compare the count with the capacity, and the fill with the fill limit. With
- * looks, it compares the count with `next`. This is the count at which the next look is due, or a lower one: neither
- * the capacity nor, in `blocked`, the fill limit can be exceeded before it. So this comparison replaces the one with
- * the capacity and, in `blocked`, also that of the fill. (In blocked_counting the fill is still compared:
- * kithi_lanes_can_add_again.) An add that does not look therefore takes no additional instruction. Let B be the number
- * of blocks. gap is B/64, at least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A
- * pass over the body takes about 50 instructions per block. Honest keys cause one pass or none before the filter is
- * full. While a filter is attacked, each look may cause a pass.
+ * looks, it compares the count with `next`, the smallest of three counts: that of the next look, the capacity, and the
+ * count before which the fill limit cannot be exceeded, whatever keys are added. So this comparison replaces the other
+ * two, and an add that does not look takes no additional instruction. (In blocked_counting, removals can make the third
+ * count wrong, so the fill is still compared: kithi_lanes_can_add_again.) Let B be the number of blocks. gap is B/64,
+ * at least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A pass over the body takes
+ * about 50 instructions per block. Honest keys cause one pass or none before the filter is full. While a filter is
+ * attacked, each look may cause a pass.
  *
  * What the attacker gains. Between two looks, gap keys can be added. One key raises the rate of its block most if it
  * uses the last unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With 8
@@ -169,8 +169,8 @@ static inline bool kithi_crowding_look(const kith_filter *f, const uint64_t *dig
 
 /* ---- adding ---- */
 
-/* Returns whether a new key may be added without a look, in a kind whose keys cannot be removed. `next` is so low that
- * the fill limit cannot be exceeded before it. */
+/* Returns whether a new key may be added without a look, in a kind whose keys cannot be removed. As long as the count
+ * is below `next`, neither the capacity nor the fill limit is exceeded. */
 static inline bool kithi_lanes_can_add(const kith_filter *f) {
     return f->head.count < f->crowding.next;
 }

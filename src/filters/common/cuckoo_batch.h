@@ -162,8 +162,8 @@ KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_fil
     return kithi_cf_remove_pair(layout, f, g, &pair, digest, KITHI_ONE_WORD);
 }
 
-/* Returns the copies of a key that this many slots hold. Each key in the stash has a twin in a slot (cuckoo_stash.h),
- * so the stash is not read if no slot holds the key. */
+/* Returns the number of copies of a key, given that `in_slots` slots hold it: adds those in the stash. Each entry of
+ * the stash has a twin in a slot (cuckoo_stash.h), so the stash is not read if no slot holds the key. */
 KITHI_INLINE uint64_t kithi_cf_copies_in(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
                                          uint64_t in_slots) {
     bool may_be_stashed = in_slots != 0 && f->head.fill != 0;
@@ -193,8 +193,8 @@ KITHI_INLINE uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith_
 /* ---- batches ---- */
 
 /* Batches work on a copy of the geometry: stores to slots and bitmaps cannot alias it, so it is not reloaded for every
- * key. `ahead` is a ring buffer with the places of the next KITHI_CF_AHEAD digests. This function fills it with those
- * of the first digests. */
+ * key. `ahead` is a ring buffer with the places of the next KITHI_CF_AHEAD digests. This function fills it with the
+ * places of the first digests. */
 KITHI_INLINE void kithi_cf_begin(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint8_t *body,
                                  const uint64_t *digests, size_t n, kithi_cf_pair *ahead) {
     for (size_t i = 0; i < n && i < KITHI_CF_AHEAD; i++)

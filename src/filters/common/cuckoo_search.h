@@ -21,12 +21,13 @@
  * sets. It finds most chains, and they are the ones that the search in this file, the general search, would find.
  *
  * The bound. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for as many places as have that
- * many slots together, and a place for which it has no space is not visited. In overlap, the short search has visited
- * at most KITHI_WINDOW_ITEMS slots before, and the search for an entry that can go to the stash visits the same slots
- * again. kithi_cf_search_slots() is the sum. So an add that fails takes less than a millisecond, even if an attacker
- * fills a region completely. A search that was cut off at this bound proves nothing about the slots that it has not
- * seen. plan/fit.h computes how improbable it is that a search is cut off before the filter is at its capacity. Regions
- * with fewer places than the queue has space for are searched completely.
+ * many slots together, and a place for which it has no space is not visited. In overlap, the short search comes first,
+ * and visits at most KITHI_WINDOW_ITEMS slots. In both kinds, if the general search fails without having been cut off,
+ * the search for an entry that can go to the stash visits the same slots a second time. kithi_cf_search_slots() is the
+ * sum of all this. So an add that fails takes less than a millisecond, even if an attacker fills a region completely. A
+ * search that was cut off at this bound proves nothing about the slots that it has not seen. plan/fit.h computes how
+ * improbable it is that a search is cut off before the filter is at its capacity. Regions with fewer places than the
+ * queue has space for are searched completely.
  *
  * The memory for the queue and the sets is allocated by the first search and kept in the handle. The queue takes 12
  * bytes per place. Each set is a bitmap of one bit per slot of the region. A region of more than 2^18 slots (only with
@@ -77,8 +78,8 @@ static_assert(sizeof(kithi_search) % sizeof(uint64_t) == 0, "the arrays after it
 
 #define KITHI_NO_PARENT UINT32_MAX
 
-/* Returns the number of places that the queue has space for. If a region has fewer places than the bound allows, it is
- * one more than these, so the queue never gets full. */
+/* Returns the number of places that the queue has space for. If the region has fewer places than the bound allows, this
+ * is the number of its places plus 1, so that the queue never gets full. */
 static inline uint64_t kithi_search_limit(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
     uint64_t bound = KITHI_FIT_SEARCH_SLOTS / layout->place_slots(g);
     return g->places < bound ? g->places + 1 : bound;
@@ -92,9 +93,9 @@ static inline uint32_t kithi_search_window_items(const kithi_cf_layout *layout, 
     return limit < KITHI_WINDOW_ITEMS ? (uint32_t)limit : KITHI_WINDOW_ITEMS;
 }
 
-/* search_slots of the cuckoo kinds: the most slots that one add visits, whatever the keys are. If it cannot free a
- * slot, it visits the slots of the last search twice: a random walk goes back the way that it came, and a search that
- * was not cut off looks for an entry that can go to the stash. */
+/* search_slots of the cuckoo kinds: the most slots that one add visits, whatever the keys are. An add that cannot free
+ * a slot visits the slots of its last search twice: a random walk goes back the way that it came, and a search that was
+ * not cut off looks for an entry that can go to the stash. */
 static inline uint64_t kithi_cf_search_slots(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
     uint64_t slots = layout->place_slots(g), places = kithi_search_limit(layout, g);
     if (g->kicks != 0) /* each move is to another place, whose slots the walk looks at */
@@ -218,8 +219,8 @@ KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kithi
     for (unsigned i = 0; i < slots; i++) {
         if (targets->own[i] == targets->other[i] || (layout->windows && !kithi_search_mark(s, KITHI_TRIED, here + i)))
             continue;
-        /* Its own place (which = 0) is a target only if it is not the place that is being examined. That happens only
-         * in overlap, where a slot is in two windows and its entry may belong to the other one. */
+        /* The entry's own place (which = 0) is a target only if another place is being examined. This happens only in
+         * overlap, where a slot is in two windows and its entry may belong to the other one. */
         for (unsigned which = targets->own[i] == here; which < 2; which++) {
             uint32_t first = which == 0 ? targets->own[i] : targets->other[i];
             unsigned empty = kithi_cf_empty_slot(g, region, first, slots);
@@ -268,8 +269,8 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
  * Returns KITH_E_FULL if there is no entry with a twin. The stash must have space.
  *
  * The slot in which a chain ends must not be in the chain a second time. In overlap, where a slot is in two places, an
- * earlier place of the chain might contain it. But then the loop would have found its entry in that place, which is
- * earlier in the queue, and would have returned there. */
+ * earlier place of the chain might contain this slot, too. But then the loop would have examined the slot as part of
+ * the earlier place, which comes first in the queue, and would have ended the chain there. */
 static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                              const kithi_search *s, uint32_t tail, uint32_t *freed) {
     const kithi_cf_geometry *g = &f->geometry.cf;
@@ -299,7 +300,7 @@ static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith
  * then that the region has few empty slots, and the stash is only for keys with equal places and fingerprints.) */
 KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                            const uint32_t roots[2], bool evict, kithi_search *memory, uint32_t *freed) {
-    /* Copies, which stores to the queue and to the sets cannot alias. */
+    /* Local copies: stores to the queue and to the sets cannot alias them, so the compiler need not load them again. */
     const kithi_cf_geometry g = f->geometry.cf;
     const kithi_search s = *memory;
     kithi_search_targets targets[2]; /* of places `at` and `at + 1` of the queue; place i has targets[i % 2] */
@@ -338,10 +339,10 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
 }
 
 /* After a general search, sets window_items, the number of items that the next short searches may queue. A general
- * search, except the first, starts when a short search has reached this limit (or a code that no key can
- * have). If the general search examined many places, the limit rises. If it examined few, the short search had filled
- * its queue with repeated entries, as it does among many copies of keys (window_search.h). Then the limit falls, and
- * the next short searches give up sooner. */
+ * search, except the first, starts when a short search has reached this limit (or a code that no key can have). If the
+ * general search examined many places, the limit rises. If it examined few, the short search had filled its queue with
+ * repeated entries, as it does among many copies of keys (window_search.h). Then the limit falls, and the next short
+ * searches give up sooner. */
 static inline void kithi_search_adapt(kithi_search *s) {
     uint64_t most = s->limit < KITHI_WINDOW_ITEMS ? s->limit : KITHI_WINDOW_ITEMS;
     uint64_t items = (uint64_t)KITHI_WINDOW_ITEMS_PER_PLACE * s->examined;
@@ -450,7 +451,8 @@ KITHI_INLINE kith_status kithi_cf_refusal(const kithi_cf_layout *layout, kith_fi
     return no_more_copies ? KITH_E_COPIES : KITH_E_FULL;
 }
 
-/* Returns the copies of a key: those in slots, which `in_slots` counts, and those in the stash of its region. */
+/* Returns the number of copies of a key: `in_slots`, which is the number in slots, plus those in the stash of its
+ * region. */
 KITHI_OUTLINE uint64_t kithi_cf_copies_with_stash(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
                                                   uint64_t in_slots) {
     kithi_candidates candidates;

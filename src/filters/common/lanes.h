@@ -8,11 +8,12 @@
  *
  * `width` is the number of cells in a lane. Lane words 0 and 1 are 64-bit words that core/mix.h computes from the
  * digest. Cells are numbered from the least significant bits of byte 0, bytes of a word from its least significant
- * byte. Each lane uses a whole byte of the word rather than just the bits it needs, so that vector instructions compute
- * the mask of a key's cells in three steps: widen bytes to lanes, shift right by a constant, shift 1 left by the
- * result.
+ * byte. Each lane uses a whole byte of the word rather than just the bits it needs, so that few vector instructions
+ * turn a lane word into the position of the key's cell in each lane: they widen bytes to lanes and shift by a constant
+ * (simd/).
  *
- * Verbs are compiled once for each number of lanes (kithi_by_lanes), so every index except the cell's is a constant. */
+ * Operations are compiled once for each number of lanes (kithi_by_lanes), so every index except the cell's is a
+ * constant. */
 #ifndef KITHI_FILTERS_LANES_H
 #define KITHI_FILTERS_LANES_H
 
@@ -68,8 +69,8 @@ static inline uint64_t kithi_lanes_regions(const kithi_head *head) {
 }
 
 /* Estimates the number of keys from the number of cells in use. Lane j has blocks * width cells in all blocks together,
- * and a key has its cell in each of them with the same probability. So the estimate is that of a Bloom filter with
- * slices of this length; blocking only increases its variance. */
+ * and each of them is equally likely to be the cell of a key. So the estimate is that of a Bloom filter with slices of
+ * this length; blocking only increases its variance. */
 static inline double kithi_lanes_keys(const kith_filter *f, uint64_t fill) {
     unsigned lanes = (unsigned)f->geometry.lanes.lanes;
     return kithi_bloom_keys(lanes, f->shape.cells / lanes, fill, KITHI_SLICES);
@@ -95,7 +96,7 @@ KITHI_INLINE bool kithi_lanes_look(const kith_filter *f, uint64_t digest, kith_l
     return true;
 }
 
-/* ---- verbs ---- */
+/* ---- operations ---- */
 
 /* What a blocked kind does to one block, with the instructions of one instruction set. A kind fills in the functions
  * that it needs. `lanes` is a constant in every call. */
@@ -116,14 +117,14 @@ typedef struct kithi_block_ops {
     unsigned (*least)(const uint8_t *block, uint64_t digest, unsigned lanes); /* the least counter of the key */
 } kithi_block_ops;
 
-/* The arguments of a verb. Each verb reads only those that it needs. */
+/* The arguments of an operation. Each operation reads only those that it needs. */
 typedef struct kithi_lanes_args {
     const kith_filter *f;
-    kith_filter *writable; /* f, for verbs that change its header */
-    uint64_t digest;       /* verbs on one key */
+    kith_filter *writable; /* f, for operations that change its header */
+    uint64_t digest;       /* operations on one key */
     bool *was_new;
     bool commit;             /* of add_shared (kind.h) */
-    const uint64_t *digests; /* verbs on a batch */
+    const uint64_t *digests; /* operations on a batch */
     size_t n;
     uint64_t *bitmap; /* maybe or was_new; may be NULL */
     size_t *done;
@@ -131,8 +132,8 @@ typedef struct kithi_lanes_args {
 
 typedef uint64_t kithi_lanes_operation(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes);
 
-/* Calls `operation` with the filter's number of lanes as a constant, so that its body is compiled three times. The
- * usual number is tested first and takes no jump: a verb on one key is so short that each jump taken counts. */
+/* Calls `operation` with the filter's number of lanes as a constant, so that it is compiled three times. The usual
+ * number is tested first and takes no jump: an operation on one key is so short that each jump taken counts. */
 KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_operation *operation, const kithi_block_ops *ops,
                                      kithi_lanes_args args) {
     uint64_t lanes = args.f->geometry.lanes.lanes;

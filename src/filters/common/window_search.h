@@ -24,7 +24,7 @@
  * before every load, and the load would have to wait for the product. A short search spends most of its time waiting
  * for results that it needs for the next load, so this would make it slower.
  *
- * Everything here is compiled into overlap.c. It is for geometries for which kithi_window_fits() returns true. */
+ * Everything here is compiled into overlap.c, and is for geometries for which kithi_window_fits() returns true. */
 #ifndef KITHI_FILTERS_WINDOW_SEARCH_H
 #define KITHI_FILTERS_WINDOW_SEARCH_H
 
@@ -90,10 +90,10 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
         if (fingerprint == 0 || own_in_half >= half_bits) /* no key has this code in this slot */
             return false;
 
-        /* The other slot of the entry's own window. This item was queued because another entry could move to its slot,
-         * through one of the windows of that entry. If that is also the own window of this entry, both its slots were
-         * queued before, and the other slot is not queued again. It is the same window if bit 32 of the item equals the
-         * lowest bit of the code. */
+        /* The other slot of the entry's own window. This item was queued because another entry P (or the new key) could
+         * move to this slot within a window W of P. If W is also the window of the entry in this slot, both slots of W
+         * are in the queue already, and the other one is not queued again. W is that window if bit 32 of the item
+         * equals the lowest bit of the code. */
         uint64_t beside = own + slot_bits - step;
         if ((kithi_cf_word(region, beside, KITHI_ONE_WORD) & first) == 0) {
             *end = (kithi_window_end){(uint32_t)(from / KITHI_WINDOW_INDEX), (uint32_t)beside, 1 - (uint32_t)is_second};
