@@ -343,7 +343,11 @@ KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_
     return add_many_inline(&AVX2, f, digests, n, was_new, done);
 }
 
-static const kithi_block_ops AVX512 = {.has = kithi_avx512_bits_has, .set = kithi_avx512_bits_set};
+static const kithi_block_ops AVX512 = {
+    .has = kithi_avx512_bits_has,
+    .set = kithi_avx512_bits_set,
+    .set_many = kithi_avx512_bits_set_many,
+};
 
 KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(AVX512.has, &f->geometry, f->body, digest);

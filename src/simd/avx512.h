@@ -38,12 +38,38 @@ KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_bits_has(const uint8_t *block
     return _mm512_test_epi64_mask(missing, missing) == 0;
 }
 
+/* Sets these bits of one key in the block. Returns which of them were 0, as a mask with one bit per word: a word has at
+ * most one bit of a key. */
+KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_bits_or(uint8_t *block, __m512i bits, unsigned lanes) {
+    __m512i before = _mm512_loadu_si512(block);
+    _mm512_storeu_si512(block, _mm512_or_si512(before, bits));
+    return kithi_avx512_set_words(_mm512_andnot_si512(before, bits), lanes);
+}
+
 /* Sets the key's bits; returns how many of them were 0. */
 KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_bits_set(uint8_t *block, uint64_t digest, unsigned lanes) {
-    __m512i bits = kithi_avx512_ones(digest, lanes, 0), before = _mm512_loadu_si512(block);
-    __m512i missing = _mm512_andnot_si512(before, bits);
-    _mm512_storeu_si512(block, _mm512_or_si512(before, bits));
-    return kithi_popcount(kithi_avx512_set_words(missing, lanes)); /* at most one bit of a word is new */
+    return kithi_popcount(kithi_avx512_bits_or(block, kithi_avx512_ones(digest, lanes, 0), lanes));
+}
+
+/* Like kithi_avx2_bits_set_many(). */
+KITHI_TARGET_AVX512 KITHI_INLINE uint64_t kithi_avx512_bits_set_many(uint8_t *body, uint64_t blocks,
+                                                                     const uint64_t *digests, size_t n, size_t prefetch,
+                                                                     unsigned lanes, uint64_t *fill) {
+    uint16_t missing[64] = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (prefetch != 0)
+            __builtin_prefetch(body + kithi_mulhi(digests[i + prefetch], blocks) * 64);
+        __m512i bits = kithi_avx512_ones(digests[i], lanes, 0);
+        missing[i] = (uint16_t)kithi_avx512_bits_or(body + kithi_mulhi(digests[i], blocks) * 64, bits, lanes);
+    }
+    uint64_t changed = 0;
+    for (unsigned i = 0; i < 64; i += 32) {
+        __m512i keys = _mm512_loadu_si512(missing + i);
+        changed |= (uint64_t)_mm512_test_epi16_mask(keys, keys) << i;
+    }
+    for (unsigned i = 0; i < 64; i += 4)
+        *fill += kithi_popcount(kithi_load64((const uint8_t *)(missing + i)));
+    return changed;
 }
 
 /* ---- blocked_counting: counters of 4 bits ---- */

@@ -16,6 +16,7 @@ static bool runs_here(void) {
 }
 
 BLOCK_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
+SET_MANY_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 PARITY_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 PAIR_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 WIDE_PAIR_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())

@@ -10,6 +10,7 @@
 #include "simd/avx512_cuckoo.h"
 
 BLOCK_TESTS(avx512, , true)
+SET_MANY_TESTS(avx512, , true)
 PARITY_TESTS(avx512, , true)
 PAIR_TESTS(avx512, , true)
 

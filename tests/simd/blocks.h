@@ -196,6 +196,53 @@ static inline void compare_parities(parities *tested) {
         compare_parities(set##_parities);                                                                              \
     }
 
+/* ---- several keys ---- */
+
+enum { SET_BLOCKS = 5, SET_KEYS = 64, SET_AHEAD = 32, SET_ROUNDS = 2000 };
+
+typedef uint64_t set_many(uint8_t *body, const uint64_t *digests, size_t n, size_t prefetch, uint64_t *fill);
+
+/* Several of the keys select the same block, and some keys are repeated. */
+static inline void compare_set_many(set_many *const tested[3]) {
+    kithi_prng prng = {64};
+    for (unsigned round = 0; round < 3 * SET_ROUNDS; round++) {
+        unsigned lanes = 4u << round % 3;
+        uint8_t want[SET_BLOCKS * BLOCK_BYTES], got[SET_BLOCKS * BLOCK_BYTES];
+        for (unsigned i = 0; i < SET_BLOCKS; i++)
+            fill_block(want + i * BLOCK_BYTES, &prng);
+        memcpy(got, want, sizeof got);
+        uint64_t digests[SET_KEYS + SET_AHEAD], expected = 0, expected_fill = 7, fill = 7;
+        for (unsigned i = 0; i < SET_KEYS + SET_AHEAD; i++)
+            digests[i] = i > 0 && kithi_prng_below(&prng, 8) == 0 ? digests[i - 1] : kithi_prng_next(&prng);
+        size_t n = round % 2 == 0 ? SET_KEYS : (size_t)kithi_prng_below(&prng, SET_KEYS);
+        for (size_t i = 0; i < n; i++) {
+            uint8_t *block = want + kithi_mulhi(digests[i], SET_BLOCKS) * BLOCK_BYTES;
+            unsigned new_bits = scalar_bits_set(block, digests[i], lanes).number;
+            expected |= (uint64_t)(new_bits != 0) << i;
+            expected_fill += new_bits;
+        }
+        CHECK_EQ_U64(tested[round % 3](got, digests, n, round % 4 < 2 ? 0 : SET_AHEAD, &fill), expected);
+        CHECK_EQ_U64(fill, expected_fill);
+        CHECK(memcmp(got, want, sizeof got) == 0);
+    }
+}
+
+#define SET_MANY(set, TARGET, lanes)                                                                                   \
+    TARGET static uint64_t set##_set_many_##lanes(uint8_t *body, const uint64_t *digests, size_t n, size_t prefetch,   \
+                                                  uint64_t *fill) {                                                    \
+        return kithi_##set##_bits_set_many(body, SET_BLOCKS, digests, n, prefetch, lanes, fill);                       \
+    }
+#define SET_MANY_TESTS(set, TARGET, condition)                                                                         \
+    SET_MANY(set, TARGET, 4)                                                                                           \
+    SET_MANY(set, TARGET, 8)                                                                                           \
+    SET_MANY(set, TARGET, 16)                                                                                          \
+    TEST(set##_sets_the_bits_of_several_keys) {                                                                        \
+        static set_many *const TESTED[] = {set##_set_many_4, set##_set_many_8, set##_set_many_16};                     \
+        if (!(condition))                                                                                              \
+            SKIP("this processor does not have " #set);                                                                \
+        compare_set_many(TESTED);                                                                                      \
+    }
+
 #define BLOCK_VERBS(set, TARGET, lanes)                                                                                \
     TARGET static outcome bits_has_##lanes(uint8_t *block, uint64_t digest) {                                          \
         return (outcome){kithi_##set##_bits_has(block, digest, lanes), 0};                                             \
