@@ -253,9 +253,10 @@ static inline bool kithi_cf_fits_vectors(const kithi_cf_geometry *g) {
     return g->regions <= UINT32_MAX && g->stride <= UINT32_MAX && g->places < UINT64_C(1) << 31;
 }
 
-/* Vector lookups in bodies up to this size do not prefetch: reading them from the second-level cache costs less than
- * the prefetch instructions. */
-#define KITHI_CF_PREFETCH_BYTES (UINT64_C(1) << 18)
+/* Vector lookups in bodies up to this size do not prefetch. Such a body is in the caches of most processors, and a
+ * group has so many loads that do not depend on each other that waiting for them costs less than the prefetch
+ * instructions. */
+#define KITHI_CF_PREFETCH_BYTES (UINT64_C(2) << 20)
 
 /* Locates `count` digests, at most KITHI_PAIRS; a group with fewer is filled up with digest 0. */
 static inline void kithi_cf_locate_group(const kithi_cf_vectors *vectors, const kithi_cf_geometry *g,
@@ -286,6 +287,7 @@ static inline size_t kithi_cf_has_groups(const kithi_cf_vectors *vectors, const 
     kithi_cf_locate_group(vectors, g, f->body, digests, left < KITHI_PAIRS ? left : KITHI_PAIRS, &pairs[0], prefetch);
     for (size_t i = 0; i < n; i += KITHI_PAIRS) {
         left = n - i;
+        kithi_prefetch_digests(digests + i, KITHI_PAIRS, left);
         if (left > KITHI_PAIRS) {
             size_t next = left - KITHI_PAIRS < KITHI_PAIRS ? left - KITHI_PAIRS : KITHI_PAIRS;
             kithi_cf_locate_group(vectors, g, f->body, digests + i + KITHI_PAIRS, next,

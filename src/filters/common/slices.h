@@ -132,6 +132,7 @@ KITHI_INLINE size_t kithi_slices_has_many(const kith_filter *f, const uint64_t *
     size_t yes = 0;
     for (size_t from = 0; from < n; from += KITHI_SLICE_GROUP) {
         size_t group = n - from < KITHI_SLICE_GROUP ? n - from : KITHI_SLICE_GROUP;
+        kithi_prefetch_digests(digests + from, KITHI_SLICE_GROUP, n - from);
         yes +=
             kithi_slices_has_group(f, digests + from, group, maybe == NULL ? NULL : maybe + from / 64, used, cell_bits);
     }
