@@ -521,7 +521,7 @@ const char *text_of_capabilities(uint32_t capabilities, const char *between, cap
 
 const char *text_of_abilities(uint32_t capabilities, capability_text text) {
     text_of_capabilities(capabilities, " ", text);
-    return text[0] != '\0' ? text : "only be built";
+    return text[0] != '\0' ? text : "static";
 }
 
 void filter_check_adds(const char *path, const kith_filter *filter) {

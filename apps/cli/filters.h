@@ -89,10 +89,10 @@ void filters_check_alike(const char *verb, uint32_t capability, const char *path
 typedef char capability_text[96];
 const char *text_of_capabilities(uint32_t capabilities, const char *between, capability_text text);
 
-/* The same, separated by blanks, for "can" in text and in JSON: "only be built" if there are none. */
+/* The same, separated by blanks, for "can" in text and in JSON: "static" if there are none. */
 const char *text_of_abilities(uint32_t capabilities, capability_text text);
 
-/* Ends the tool with an error if keys cannot be added to this filter: its kind can only be built. */
+/* Ends the tool with an error if keys cannot be added to this filter: its kind is static. */
 void filter_check_adds(const char *path, const kith_filter *filter);
 
 #endif

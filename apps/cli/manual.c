@@ -144,12 +144,14 @@ static void page_of_tool(void) {
         "the number as it is written, so 1, 1.0 and 1e0 are three keys. A string that begins with U+0000 gets an "
         "additional 0x00 byte at the front. With --json-text, the key of both is the text alone.\n\n"
         "The limits of a keyed filter (--untrusted): a false positive that someone has found remains one until the "
-        "filter is rebuilt with another key, and anyone who can read the file can read the key.");
+        "filter is rebuilt with another secret key, and anyone who can read the file can read the key.");
     out_text(".SH COMMANDS\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         out_text(".TP\n\\fBkith\\-%s\\fR(1)\n", COMMANDS[i].name);
         text_line(COMMANDS[i].summary);
     }
+    out_text(".PP\n");
+    text_line("kith --version prints the version.");
     out_text(".SH VALUES\n.TP\nrates\n");
     text_line("0.1%, 0.001, 1/1000, 1e-3: greater than 0 and less than 1");
     out_text(".TP\ncounts\n");
@@ -158,20 +160,23 @@ static void page_of_tool(void) {
     text_line("64MiB, 1G, 1e9: KiB, MiB and GiB are powers of 1024; K, M and G are powers of 1000");
     out_text(".SH MEMORY\n");
     paragraphs(
-        "--memory limits the memory for the filter, for the digests of keys that wait to be added to it (20 "
-        "bytes per key, in at most half of the limit, and with -n in no more than the filter leaves of it), and for "
-        "the keys of kith uniq. Further digests go to a temporary file (9 bytes per key), and everything else is an "
-        "error. To build a static kind (fuse or ribbon), up to 51 MB are needed in addition if the limit leaves less. "
-        "A filter that grows may become as large as the limit. Reading needs up to 10 MB in addition (with --threads 1 "
-        "up to 2 MB). Lines or CSV records of more than 256 KiB need up to 40 times the length of the longest. "
-        "Decompression needs up to 128 MiB for zstd, 256 MiB for xz, and 10 MB for gzip, bzip2 and lz4. --verbose "
-        "reports in advance how much is used.");
+        "--memory limits the memory for the filter, for the digests of keys that wait to be added to it (20 bytes per "
+        "key, in at most half of the limit, and with -n in at most the limit minus the size of the filter), and for "
+        "the keys of kith uniq. Further digests go to a temporary file (9 bytes per key). If the filter or the keys of "
+        "kith uniq would exceed the limit, that is an error. To build a static kind (fuse or ribbon), up to 51 MB are "
+        "needed in addition if the limit leaves less. A filter that grows may become as large as the limit. Reading "
+        "needs up to 10 MB in addition (with --threads 1 up to 2 MB). Lines or CSV records of more than 256 KiB need "
+        "up to 40 times the length of the longest. Decompression needs up to 128 MiB for zstd, 256 MiB for xz, and 10 "
+        "MB for gzip, bzip2 and lz4. --verbose reports in advance how much is used.");
     out_text(".SH ENVIRONMENT\n.TP\nNO_COLOR\n");
     text_line("if set, print no colours, even on a terminal");
+    out_text(".TP\nREDISCLI_AUTH\n");
+    text_line("password of the server for kith push, pull and query, unless --password-file is given");
     out_text(".TP\nTMPDIR\n");
     text_line("folder for temporary files (default: /tmp)");
-    exits("0 done (kith query and uniq: at least one line was printed); 1 no line was printed; 2 an error, described "
-          "in one line on standard error.");
+    exits(
+        "0 done (kith query and uniq: at least one line was printed); 1 no line was printed (kith repair: something is "
+        "lost, kith lab: a claim fails); 2 an error, described in one line on standard error.");
     out_text(".PP\n");
     paragraphs(
         "When the reader of standard output closes the pipe, as head does, kith ends silently by SIGPIPE, like sort; a "

@@ -296,8 +296,8 @@ bool value_is_loading(const value *v) {
     return v->state == VALUE_LOADING || (v->state == VALUE_REDISBLOOM && !compat_is_complete(v));
 }
 
-/* The slots per bucket of a cuckoo kind, whose copies of a key fill its two buckets at most; 1 for other kinds, whose
- * cells are in no bucket. */
+/* The slots per bucket of a cuckoo kind, whose max_copies is the number of slots in two buckets; 1 for other kinds,
+ * whose cells are in no bucket. */
 static uint64_t slots_per_bucket(const kith_plan *p) {
     return p->fingerprint_bits != 0 && p->max_copies > 1 ? p->max_copies / 2 : 1;
 }

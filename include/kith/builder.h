@@ -28,19 +28,27 @@
  *     kith_builder_free(builder);
  *
  * Memory. With a limit (kith_build_limits.memory_bytes), a builder allocates at most this many bytes in addition to the
- * filter, except for what it needs in any case:
+ * filter, plus
  *
  *   - 2 bits for each digest in the temporary file, and 64 KiB;
- *   - if most of the digests in memory are repeats, up to as much again as the limit, to find them;
- *   - to find repeats in the temporary file, 50 bytes for each digest of one of its 256 parts. That is 0.2 bytes for
- *     each digest in the file, so it exceeds the limit only if the file has more than 5 digests per byte of the limit;
- *   - for a static kind, the memory to build one shard on one thread: 34 bytes for each key that the shard has space
- *     for, of which 8 are for the digest. Up to 1.48 million keys are one shard; more keys are divided into shards of
- *     0.74 to 1.48 million, so this is at most 51 MB. (From 380 million keys on, the digests of one of 256 parts are in
- *     memory instead of those of one shard. If the digests are not hashes, all keys may have to be one shard.)
+ *   - up to memory_bytes more, if most of the digests in memory are repeats.
  *
- * If the limit is not enough to build one shard on each thread, a static kind is built on fewer threads. It is enough
- * if it is 16 bytes per digest and 36 MB per thread or, for digests in the temporary file, 51 MB per thread.
+ * Two steps need a minimum, which may exceed the limit:
+ *
+ *   - To find repeats in the temporary file, one part (1/256 of the file) is searched at a time, at 50 bytes per
+ *     digest, i.e. 0.2 bytes per digest in the file. This exceeds the limit only if the file has more than
+ *     5 * memory_bytes digests.
+ *   - A static kind is built in shards, at least one at a time. Up to 1.48 million keys are one shard; more keys are
+ *     divided into shards of 0.74 to 1.48 million. A shard takes 34 bytes for each key that it has space for, at most
+ *     51 MB: 8 for the digest, and up to 26 to work with (24 in shards of more than 0.74 million keys). (From 380
+ *     million keys on, the digests of one of 256 parts are in memory instead of those of one shard. If the digests are
+ *     not hashes, all keys may have to be one shard.)
+ *
+ * If the limit is not enough to build one shard on each thread, a static kind is built on fewer threads. All threads
+ * are used if the limit is at least
+ *
+ *   - 16 bytes * digests + 36 MB * threads, if the digests fit in memory;
+ *   - 51 MB * threads, if they are in the temporary file.
  *
  * Cancelling. Between two calls, kith_builder_free() cancels a build. During a call, the progress function
  * (kith_build_limits.progress) cancels it by returning false. In both cases no filter and no file is left behind.
@@ -161,17 +169,16 @@ KITH_API KITH_MUST_USE kith_status kith_builder_each(kith_builder *builder, kith
 KITH_API KITH_MUST_USE kith_status kith_builder_respec(kith_builder *builder, const kith_filter_spec *spec);
 
 /* Returns how much memory, in bytes, kith_builder_finish() will use in addition to the filter. If most digests are
- * repeats, or for static kinds, it may be up to twice that, but not more than the limit and what is needed in any case
- * (see "Memory" above). */
+ * repeats, or for static kinds, it may be up to twice that, but never more than "Memory" above allows. */
 KITH_API uint64_t kith_builder_memory(const kith_builder *builder);
 
 /* Returns the filter with the keys that were added so far, for messages about keys that do not fit. There is one if the
  * builder streams, or after kith_builder_finish() has returned KITH_E_FULL or KITH_E_COPIES for a kind that is not
  * static; otherwise returns NULL. A builder that streams on several threads may have taken digests that it has not yet
- * added to the filter: *left and *left_count are set to them (*left_count is 0 if there are none). All of this is valid
- * until the next call with this builder. */
-KITH_API const kith_filter *kith_builder_partial(const kith_builder *builder, const uint64_t **left,
-                                                 size_t *left_count);
+ * added to the filter: *pending and *pending_count are set to them (*pending_count is 0 if there are none). All of this
+ * is valid until the next call with this builder. */
+KITH_API const kith_filter *kith_builder_partial(const kith_builder *builder, const uint64_t **pending,
+                                                 size_t *pending_count);
 
 /* Returns how many copies were left out: see KITH_BUILD_LEAVE_OUT. */
 KITH_API uint64_t kith_builder_left_out(const kith_builder *builder);

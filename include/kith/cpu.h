@@ -1,10 +1,10 @@
 /* kith/cpu.h: choose the instruction set that filters use.
  *
- * Some calls have versions for some of the instruction sets below, and otherwise use "portable": those that look up,
- * add, remove and merge keys, those that build a ribbon filter, kith_filter_stats_of() and, with SipHash,
- * kith_digest_many() and kith_digest_packed(). The best instruction set that the processor supports is selected when
- * one of them is needed first. Results and the bytes of filters do not depend on it, so a program need not choose.
- * The calls of this header are for tests and measurements. */
+ * The following calls have SIMD versions, for some of the instruction sets below: those that look up, add, remove and
+ * merge keys, those that build a ribbon filter, kith_filter_stats_of() and, with SipHash, kith_digest_many() and
+ * kith_digest_packed(). All others, and these on processors without such a version, run portable code. The best
+ * instruction set that the processor supports is chosen at the first such call. Results and the bytes of filters do not
+ * depend on it, so a program need not choose. The calls of this header are for tests and measurements. */
 #ifndef KITH_CPU_H
 #define KITH_CPU_H
 

@@ -24,8 +24,9 @@
  *     layers            as inner   11.2 / 17.3       per layer    the number of keys is not known beforehand
  *
  * Bits per key are those of kith_filter_plan() for a million keys. k is the number of bits or counters per key. layers
- * is a list of filters of one other kind, the inner kind; its figures are for the default inner kind, blocked. ribbon
- * reads 3 cache lines at 1% and 4 at 0.1%. (kith/plan.h defines these and other words.)
+ * is a scalable filter (Almeida et al. 2007): a list of filters of one other kind, the inner kind. Its figures are for
+ * the default inner kind, blocked. ribbon reads 3 cache lines at 1% and 4 at 0.1%. (kith/plan.h defines these and other
+ * words.)
  *
  * A kith_filter is a handle. It has the same type for all kinds, whether the bytes are on the heap, in a mapped file or
  * in the caller's memory. A call that a kind or a read-only handle does not support returns an error.
@@ -78,15 +79,19 @@ KITH_API KITH_MUST_USE kith_status kith_filter_create_like(const kith_filter *li
 KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *allocator,
                                                      kith_filter **filter);
 
+/* Flags of kith_filter_build() and kith_builder_open(). KITH_BUILD_LEAVE_OUT is about copies that the filter cannot
+ * store:
+ *
+ *     copies of this key in the filter           without the flag    with the flag
+ *     plan.max_copies or more                    KITH_E_COPIES       the copy is left out, and counted
+ *                                                                    (kith_builder_left_out)
+ *     fewer (cuckoo kinds: other keys take the   KITH_E_COPIES       KITH_E_FULL: a larger filter could store the copy
+ *     slots)
+ */
 typedef enum kith_build_flags {
     KITH_BUILD_SET = 0,            /* equal digests are one key */
     KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
-    KITH_BUILD_LEAVE_OUT = 1 << 1, /* if the filter cannot store another copy of a key of which it has plan.max_copies
-                                      or more, leave this copy out, and count it (kith_builder_left_out). Without this
-                                      flag the build fails with KITH_E_COPIES. A cuckoo kind may have no slot for a copy
-                                      although it has fewer than max_copies of the key, because other keys take the
-                                      slots. Such a copy is not left out, because a larger filter could store it: with
-                                      this flag the build fails with KITH_E_FULL, without it with KITH_E_COPIES */
+    KITH_BUILD_LEAVE_OUT = 1 << 1, /* leave out copies that the filter cannot store, see above */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or
@@ -110,7 +115,8 @@ typedef enum kith_build_flags {
  * KITH_E_TOO_LARGE as kith_filter_add() does. If n is 0 and only the rate is given, it returns KITH_E_CAPACITY. Extra
  * memory while it runs: for a multiset, and for bloom and blocked if the capacity is given, up to 140 MiB in all;
  * otherwise 11 bytes per digest, or up to 50 bytes per digest if most of them are repeats. Static kinds: 8 bytes per
- * digest (more if there are repeats), and 24 bytes per key of each shard that is being built, one per thread. */
+ * digest (more if there are repeats), and up to 26 bytes per key of each shard that is being built, one per thread (24
+ * if the shard has more than 0.74 million keys). */
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
                                                      unsigned flags, unsigned threads, kith_filter **filter);
 
@@ -150,9 +156,11 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  *
  * Returns KITH_OK, after which kith_filter_has() returns true for this key, or
  *   KITH_E_FULL         the filter is full; see below
- *   KITH_E_COPIES       this key is stored plan.max_copies times already; or (cuckoo kinds) it is stored already, there
- *                       is no free slot for another copy, and the stash is full (insert=walk has no stash, and returns
- *                       KITH_E_FULL instead)
+ *   KITH_E_COPIES       counting kinds: this key is stored plan.max_copies times already; in layers, in all of them
+ *                       together. Cuckoo kinds: it is stored already, there is no free slot for another copy, and the
+ *                       stash is full (insert=walk has no stash, and returns KITH_E_FULL instead if the key is stored
+ *                       fewer than plan.max_copies times). Layers of a cuckoo kind: also if all layers together have
+ *                       twice plan.max_copies copies of it, and as many more as a stash has entries
  *   KITH_E_UNSUPPORTED  the kind is static: it can only be built from a complete list of keys (kith_filter_build)
  *   KITH_E_MEMORY       no memory to search for a free slot (cuckoo kinds) or for a new layer (layers)
  *   KITH_E_TOO_LARGE    (layers) a new layer would exceed the limit of kith_filter_limit()
@@ -166,11 +174,11 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  * is true already. A Bloom kind is also full when more of its cells are used than `capacity` distinct keys would
  * normally use. There are two causes. bloom and blocked do not count a new key that is a false positive, so more keys
  * may have been added than the count says. Or an attacker chose the keys; then keys_now of kith_filter_stats is far
- * above the count. A blocked kind is also full when keys were chosen to crowd some of its blocks, so that rate_now is
- * more than 1.25 times what honest keys reach (docs/security.md). With honest keys that happens in fewer than one of
- * 10^9 filters. A cuckoo kind is also full when it finds no free slot for the key. For distinct keys up to the capacity
- * this happens with probability plan.failure; it may happen earlier if few keys have many copies. layers are full only
- * when there are 64 of them, or when 64-bit digests or the address space are too small for another one.
+ * above the count. A blocked kind is also full when keys were chosen to crowd some of its 64-byte blocks, so that
+ * rate_now is more than 1.25 times what honest keys reach (docs/security.md). With honest keys that happens in fewer
+ * than one of 10^9 filters. A cuckoo kind is also full when it finds no free slot for the key. For distinct keys up to
+ * the capacity this happens with probability plan.failure; it may happen earlier if few keys have many copies. layers
+ * are full only when there are 64 of them, or when 64-bit digests or the address space are too small for another one.
  *
  * Adding a key twice: bloom and blocked ignore the second add. Cuckoo and counting kinds store a second copy, and each
  * kith_filter_remove() removes one. A cuckoo kind cannot tell copies of a key from different keys with the same
@@ -293,7 +301,7 @@ KITH_API void kith_adder_close(kith_adder *adder);
  *                  union is not known; the count becomes an estimate, at most the capacity.)
  *                  Other kinds: the counts add up to more than the capacity; or (counting kinds) more counters would
  *                  be in use than `capacity` keys normally use; or (cuckoo kinds) there is no free slot for a key.
- *                  Blocked kinds: keys were chosen to crowd some blocks (see kith_filter_add).
+ *                  Blocked kinds: keys were chosen to crowd some of the 64-byte blocks (see kith_filter_add).
  *   KITH_E_COPIES  cuckoo kinds: a key would have more copies than the filter can store
  *   KITH_E_MEMORY  cuckoo kinds, which need memory for a copy of `into`, to restore it if the merge fails */
 KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
@@ -507,9 +515,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_adopt(void *bytes, size_t byte_co
 KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *allocator,
                                                     kith_filter **filter);
 
-/* Like kith_filter_open(), for a regular file that is open for reading: for programs that have given up the right to
- * open files when they read one (seccomp, Capsicum, pledge). The descriptor still belongs to you, and its offset does
- * not matter and does not change. You may close it as soon as the call returns. */
+/* Like kith_filter_open(), for a regular file that is open for reading: for sandboxed programs that may no longer open
+ * files by the time they read this one (seccomp, Capsicum, pledge). The descriptor still belongs to you, and its offset
+ * does not matter and does not change. You may close it as soon as the call returns. */
 KITH_API KITH_MUST_USE kith_status kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *allocator,
                                                        kith_filter **filter);
 

@@ -49,7 +49,7 @@ typedef struct kith_key {
 /* Compute the digests of n keys, the same as kith_digest() returns. kith_digest_many() takes references to keys,
  * kith_digest_packed() keys of key_bytes bytes each, stored without gaps. Both take less time than n calls of
  * kith_digest(). With XXH3 they save the overhead of the calls. With SipHash, on a processor with AVX2, they hash eight
- * keys in parallel and take a third to a half of the time. */
+ * keys in parallel, and take about 0.6 of the time for keys of 16 bytes. */
 KITH_API void kith_digest_many(const kith_hash *hash, const kith_key *keys, size_t n, uint64_t *digests);
 KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t key_bytes, size_t n,
                                  uint64_t *digests);
@@ -71,12 +71,18 @@ KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t
  * left by 3 bits, so that the high bits of the result are the random ones, as in the other families. If values are
  * mapped to m slots, the probability that k words fall into k given slots is at most (1/m + 1/p)^k, not exactly 1/m^k.
  *
- * A key of 4 or 8 bytes is used as a word. Any other key is first hashed to a word by XXH3, with a seed that is part of
- * the function; in the polynomial family this is also done for keys of 8 bytes whose word is p or more. (There are two
- * exceptions. siphash hashes such a key as a whole. In the family xxh3 this word is the value: the function is not
- * applied to it.) Two keys that are hashed get the same word with probability 2^-64; the independence holds for keys
- * with different words. kith_function_draw() expands a 64-bit seed to the state: the independence holds as far as this
- * expansion is random, and siphash has 64 bits of secret. */
+ * How a key becomes a value. The seed of XXH3 is part of the function:
+ *
+ *     family                       key of 4 or 8 bytes                           key of another size
+ *     xxh3                         the function of the key as a word             XXH3 of the key is the value itself
+ *     siphash                      the function of the key as a word             SipHash-2-4 of the whole key
+ *     polynomial                   the same; but a word of p or more is first    the function of XXH3 of the key
+ *                                  replaced by XXH3 of the key
+ *     tabulation, multiply_shift   the function of the key as a word             the function of XXH3 of the key
+ *
+ * Two keys that XXH3 hashes get the same word with probability 2^-64; the independence holds for keys with different
+ * words. kith_function_draw() expands a 64-bit seed to the state: the independence holds as far as this expansion is
+ * random, and siphash has 64 bits of secret. */
 typedef enum kith_family_id {
     KITH_FAMILY_XXH3 = 0,
     KITH_FAMILY_SIPHASH = 1,

@@ -14,7 +14,8 @@
  *                  and overlap: slots 0 and 1 are one, slots 1 and 2 the next, and so on (docs/format.md has the
  *                  details). These buckets are called windows
  *     static kind  fuse and ribbon: built from a complete list of keys, and not changed after that
- *     layers       a list of filters of one other kind, the inner kind. It grows by appending a larger one
+ *     layers       a scalable filter (Almeida et al. 2007): a list of filters of one other kind, the inner kind. It
+ *                  grows by appending a larger one
  *     cell         a bit (bloom, blocked), a counter (counting kinds), a slot (cuckoo kinds) or, in static kinds, one
  *                  of the numbers whose XOR is the fingerprint of a key
  *     block, body  a filter is one block of bytes: header, body (the cells), checksums and notes (docs/format.md)
@@ -95,22 +96,24 @@ typedef struct kith_plan {
     unsigned hashes;           /* k: bits or counters per key; 0 for cuckoo and static kinds */
     unsigned fingerprint_bits; /* 0 for Bloom kinds */
     unsigned lines;            /* about how many cache lines a lookup reads (layers: per layer). One more is read if a
-                                  bucket, window or cell crosses the end of a line; small tables that stay in cache
-                                  are not counted */
+                                  bucket, window or cell crosses the end of a line (already included for ribbon); small
+                                  tables that stay in cache are not counted */
     unsigned max_copies;       /* how often one key can be stored; 1 without KITH_CAN_COPIES. Cuckoo kinds store a few
-                                  copies more, until a stash is full: see kith_filter_add() */
+                                  copies more, until a stash is full: see kith_filter_add(). Layers of a cuckoo kind
+                                  store at most 2 * max_copies in all layers together, and as many more as a stash has
+                                  entries */
     double failure;            /* probability that `capacity` distinct keys do not all fit */
     const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
     uint64_t search_slots;     /* the most slots that one add visits when it has to move entries to free a slot,
                                   whatever the keys are; a slot that is visited twice counts twice. 0 for kinds that do
-                                  not search. A search visits at most 16,384 slots, or those of as many buckets as a
-                                  random walk may move entries (option max). If it finds nothing, it visits them again,
-                                  to undo the walk or to find an entry for the stash. overlap visits at most 4,096 slots
-                                  before, in a short search. For layers, the number of the newest layer */
+                                  not search. It is at most twice 16,384 (the search, and a second pass for the stash),
+                                  plus 4,096 for the short search of overlap before. With insert=walk: twice the slots
+                                  of `max` buckets (the walk, and the way back). For layers, the number of the newest
+                                  layer */
     unsigned lookup_cells;     /* how many cells a lookup reads at most (layers: per layer): the bits or counters of the
                                   key, its candidate slots (cuckoo kinds), or the cells whose XOR is compared with the
-                                  fingerprint (static kinds; of the 64 cells of ribbon about half). For static kinds
-                                  it tells which is faster while the filter fits in the cache */
+                                  fingerprint (static kinds). ribbon: 64, of which about half are XORed. Of two static
+                                  kinds that fit in cache, the one with the smaller value is faster */
 } kith_plan;
 
 #define KITH_PLAN_INIT                                                                                                 \

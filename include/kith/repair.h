@@ -9,8 +9,8 @@
  *
  *   restored exactly   a header with one wrong byte, a page that had only zeros, a page with one flipped bit, and the
  *                      checksums, if the pages that they belong to are sound. The search for a flipped bit is slow, so
- *                      only the first four damaged pages are searched. Pages that had only zeros do not count, and
- *                      pages of less than 64 KiB count less
+ *                      only four damaged pages of 64 KiB are searched, the first ones. A smaller page of n bytes counts
+ *                      as (n / 65,536)^2 pages; a page that had only zeros is recognised without a search
  *   Bloom kinds,       Every cell of a damaged page is set to its largest value. No key is lost, but other keys are
  *   counting kinds     found more often: kith_filter_stats.rate_now. Keys can be added only if the filter is not too
  *                      full because of this. If all pages are damaged, nothing can be saved
@@ -45,31 +45,33 @@ typedef enum kith_repair_journal {
 /* What kith_repair() has found and done. A program that was compiled with an older header has a smaller struct_bytes;
  * it is accepted, and only its fields are written. */
 typedef struct kith_repair_report {
-    size_t struct_bytes;       /* sizeof(kith_repair_report): set by KITH_REPAIR_REPORT_INIT */
-    bool is_store;             /* the file is the snapshot of a store */
-    bool is_whole;             /* nothing is lost: the result is what was there before the damage */
-    bool may_miss_keys;        /* some keys may no longer be found: the promise of no false negatives does not hold */
-    bool header_restored;      /* of the file: one byte was wrong */
-    bool checksums_restored;   /* of the file */
-    bool notes_lost;           /* the notes of the file were damaged, and are removed */
-    uint64_t missing_bytes;    /* by which the file is too short */
-    uint64_t extra_bytes;      /* after its end, which were ignored */
-    uint64_t unreadable_bytes; /* of file and journal, which the disk could not read; they count as damaged */
-    uint64_t pages;            /* pages of the body */
-    uint64_t pages_damaged;
-    uint64_t pages_restored; /* those of them that have their old content again */
-    uint64_t pages_unsure;   /* those whose checksum is lost; they are kept, and may be damaged */
-    uint64_t keys_at_risk;   /* because of damaged pages at most this many keys are lost. UINT64_MAX: not known */
-    kith_repair_journal journal;
-    bool journal_header_restored;
-    uint64_t records;             /* of the journal that were applied */
-    uint64_t records_lost;        /* that are damaged or missing, and were not in the snapshot */
-    uint64_t operations_lost_max; /* bound for the number of operations in them; UINT64_MAX if there is none */
-    uint64_t tail_bytes;   /* at the end of the journal, which are no valid records. Nothing proves that they were ever
-                                acknowledged as durable: an interrupted writer leaves such bytes */
-    uint64_t adds_refused; /* adds of the journal that did not fit, and that are not found; some may have failed before
-                                the damage, too */
-    uint64_t removals_skipped;
+    size_t struct_bytes;          /* sizeof(kith_repair_report): set by KITH_REPAIR_REPORT_INIT */
+    bool is_store;                /* the file is the snapshot of a store */
+    bool is_whole;                /* nothing is lost: the result is what was there before the damage */
+    bool may_miss_keys;           /* some keys may no longer be found: there may be false negatives */
+    bool header_restored;         /* one byte of the file's header was wrong, and was restored */
+    bool checksums_restored;      /* checksums of the file were wrong, and were restored */
+    bool notes_lost;              /* the notes of the file were damaged, and are removed */
+    uint64_t missing_bytes;       /* number of bytes by which the file is too short */
+    uint64_t extra_bytes;         /* number of bytes after the end of the filter, which were ignored */
+    uint64_t unreadable_bytes;    /* number of bytes that could not be read from file and journal (input/output error);
+                                     they count as damaged */
+    uint64_t pages;               /* number of pages of the body */
+    uint64_t pages_damaged;       /* number of damaged pages */
+    uint64_t pages_restored;      /* number of damaged pages that have their old content again */
+    uint64_t pages_unsure;        /* number of pages whose checksum is lost; they are kept, and may be damaged */
+    uint64_t keys_at_risk;        /* because of damaged pages at most this many keys are lost. UINT64_MAX: not known */
+    kith_repair_journal journal;  /* what was found out about the journal */
+    bool journal_header_restored; /* the journal's header was damaged, and was restored */
+    uint64_t records;             /* number of journal records that were applied */
+    uint64_t records_lost;        /* number of journal records that are damaged or missing, and not in the snapshot */
+    uint64_t operations_lost_max; /* the lost records have at most this many operations. UINT64_MAX: not known */
+    uint64_t tail_bytes;          /* number of bytes at the end of the journal that are no valid records. Nothing proves
+                                     that they were ever acknowledged as durable: an interrupted writer leaves such
+                                     bytes */
+    uint64_t adds_refused;        /* number of adds of the journal that did not fit, and whose keys are not found; some
+                                     may have failed before the damage, too */
+    uint64_t removals_skipped;    /* number of removals of the journal that were not repeated */
 } kith_repair_report;
 
 #define KITH_REPAIR_REPORT_INIT                                                                                        \

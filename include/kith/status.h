@@ -1,12 +1,19 @@
 /* kith/status.h: the status codes.
  *
  * Every call that can fail returns a kith_status. 0 (KITH_OK) is success. After any other status the object and any
- * file are exactly as they were before the call. There are four exceptions. Calls for many keys (_many,
- * kith_builder_add_keys) keep the keys before the one that failed. On some file systems, a save that fails in its very
- * last step may already have replaced the file (kith_filter_save). After a failed kith_builder_finish() or
- * kith_builder_each() no digests can be added. A store records failed operations in its journal, and a failure of the
- * disk may make it read-only (kith/store.h). Results are returned through the last arguments, and are written only on
- * success, unless the description of the call says otherwise.
+ * file are exactly as they were before the call, with these exceptions:
+ *
+ *   - Calls for many keys (_many, kith_builder_add_keys) keep the keys before the one that failed.
+ *   - On some file systems, a save that fails in its very last step may already have replaced the file
+ *     (kith_filter_save).
+ *   - After a failed kith_builder_finish() or kith_builder_each() no digests can be added.
+ *   - kith_store_create() and kith_store_convert() leave a complete new store if only opening it fails.
+ *   - A failed kith_store_refresh() may have applied some of the new operations.
+ *   - A store records failed operations in its journal, and a failure of the disk may make it read-only (kith/store.h).
+ *     kith_store_close() always frees it.
+ *
+ * Results are returned through the last arguments, and are written only on success, unless the description of the call
+ * says otherwise.
  *
  * A status reports bad data or a failure of the system, not a programming error. It is a programming error to pass
  * NULL for an object, a spec (the struct that describes what to create), a path or a pointer to a result, unless the

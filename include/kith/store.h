@@ -32,10 +32,11 @@
  * processes, see the state at the time of opening, and newer operations after kith_store_refresh().
  *
  * Failures. A call that fails leaves the store as it was, except that calls for many keys keep the operations before
- * the one that failed, and that a failed commit rolls its batch back. If it is no longer certain what is on the disk,
- * because a sync of the journal failed, or because a rollback or the replacement of a file could be neither completed
- * nor undone, the store becomes read-only. (A failed sync is not repeated, because the second one may succeed although
- * the data is lost.) Then kith_store_info.failure says why, all later changes return KITH_E_READONLY, and
+ * the one that failed, that a failed commit rolls its batch back, and that the record of an operation that the filter
+ * refuses (for example with KITH_E_FULL) stays in the journal. If it is no longer certain what is on the disk, because
+ * a sync of the journal failed, or because a rollback or the replacement of a file could be neither completed nor
+ * undone, the store becomes read-only. (A failed sync is not repeated, because the second one may succeed although the
+ * data is lost.) Then kith_store_info.failure says why, all later changes return KITH_E_READONLY, and
  * kith_store_close() returns the failure. What was acknowledged as durable before is still on the disk. After
  * KITH_E_IO, KITH_E_NO_SPACE, KITH_E_PERMISSION and KITH_E_NO_FILE, errno holds the reason.
  *
@@ -149,7 +150,7 @@ KITH_API KITH_MUST_USE kith_status kith_store_open(const char *path, unsigned fl
                                                    kith_store **store);
 
 /* Like kith_store_open() with KITH_STORE_READ, for two regular files that are open for reading: the snapshot FILE, and
- * FILE-journal. For programs that have given up the right to open files when they read them, as
+ * FILE-journal. For sandboxed programs that may no longer open files by the time they read these two, as
  * kith_filter_open_fd(). options->lock must be 0.
  *
  * On success the descriptors belong to the store, which closes them. On failure they are still yours. `journal` may be
@@ -254,18 +255,18 @@ KITH_API bool kith_store_has(const kith_store *store, const void *key, size_t ke
  * synced or not, or opens the store again if there was a checkpoint. *changed (may be NULL) is set to whether anything
  * was new. On failure the store is as before. There is one exception: if some of the new operations were applied, and
  * the state before them could not be loaded again, lookups may see these operations, and kith_store_info.failure is set
- * until a refresh succeeds; it opens both files again. Returns KITH_OK for a writer, whose state is always current.
- * Otherwise the codes of kith_store_open(). */
+ * until a later kith_store_refresh() succeeds, which then opens both files again. Returns KITH_OK for a writer, whose
+ * state is always current. Otherwise the codes of kith_store_open(). */
 KITH_API KITH_MUST_USE kith_status kith_store_refresh(kith_store *store, bool *changed);
 
 /* Returns whether every operation that this handle has acknowledged is durable: false if some are only written, or if
  * the store became read-only by a failure. A reader acknowledges nothing: true. */
 KITH_API bool kith_store_durable(const kith_store *store);
 
-/* Verifies every page of the snapshot file, and the invariants of the filter in memory. Returns KITH_OK,
- * KITH_E_CORRUPT, KITH_E_MEMORY or KITH_E_IO; if the header of the file was damaged after the store was opened, also
- * the other codes of kith_filter_view(). The records of the journal have been verified when they were read, and with
- * options.no_map so has the snapshot, which is not read again. */
+/* Verifies every page of the snapshot file (with options.no_map it was verified when it was read, and is not read
+ * again) and the invariants of the filter in memory. The records of the journal were verified when they were read.
+ * Returns KITH_OK, KITH_E_CORRUPT, KITH_E_MEMORY or KITH_E_IO; if the header of the file was damaged after the store
+ * was opened, also the other codes of kith_filter_view(). */
 KITH_API KITH_MUST_USE kith_status kith_store_verify(const kith_store *store);
 
 typedef struct kith_store_info {

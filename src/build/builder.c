@@ -314,10 +314,10 @@ uint64_t kith_builder_memory(const kith_builder *b) {
     return held + (uint64_t)digests * KITHI_COLLECT_BYTES + c->firsts_words * sizeof *c->firsts;
 }
 
-const kith_filter *kith_builder_partial(const kith_builder *b, const uint64_t **left, size_t *left_count) {
-    assert(b != NULL && left != NULL && left_count != NULL);
-    *left = b->gathered;
-    *left_count = b->gathered_count;
+const kith_filter *kith_builder_partial(const kith_builder *b, const uint64_t **pending, size_t *pending_count) {
+    assert(b != NULL && pending != NULL && pending_count != NULL);
+    *pending = b->gathered;
+    *pending_count = b->gathered_count;
     return b->filter != NULL ? b->filter : b->refused;
 }
 

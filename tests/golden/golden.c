@@ -331,7 +331,9 @@ static text example_text(void) {
     append_hex(&out, &file, body_end, 8);
     append(&out, "checksum of the %zu bytes of the body\n%08zx\n```\n\n", body_end - HEADER_BYTES, file.used);
 
-    append(&out, "The digests of the keys, and the bits that they set:\n\n```\n");
+    append(&out,
+           "The digests of the keys, and the bits that they set. `hen` has the same bits as `fox`: it was a false "
+           "positive when it\nwas added, and was not counted, so `count` is 1.\n\n```\n");
     append_digests(&out, &file, c);
     kith_hash secret = {.id = KITH_HASH_SIPHASH};
     memcpy(secret.key, SECRET, sizeof SECRET);
