@@ -1,5 +1,5 @@
-/* simd/avx512_cuckoo.h: lookups of the cuckoo kinds with AVX-512, for places of one word that is not long
- * (plan/geometry.h): the method of simd/avx2_cuckoo.h, with eight digests per vector. */
+/* simd/avx512_cuckoo.h: lookups of the cuckoo kinds with AVX-512: the methods of simd/avx2_cuckoo.h, with twice as many
+ * digests per vector. Places of one long word (plan/geometry.h) have no code here. */
 #ifndef KITHI_SIMD_AVX512_CUCKOO_H
 #define KITHI_SIMD_AVX512_CUCKOO_H
 
@@ -9,6 +9,7 @@
 #include "core/cpu.h"
 #include "core/mix.h"
 #include "plan/geometry.h"
+#include "simd/avx2_cuckoo.h"
 
 KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_all(uint64_t x) {
     return _mm512_set1_epi64((long long)x);
@@ -50,10 +51,21 @@ KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_cf_locate(const kithi_cf_geom
         __m512i other = _mm512_sub_epi64(sum, place);
         other = _mm512_min_epu64(other, _mm512_add_epi64(other, places)); /* the one that is not negative */
 
+        if (type == KITHI_CF_WIDE_BUCKETS) { /* the bucket with the even number first */
+            __mmask8 odd = g->place_bits % 8 != 0 ? _mm512_test_epi64_mask(place, one) : 0;
+            __m512i swapped = _mm512_mask_mov_epi64(place, odd, other);
+            other = _mm512_mask_mov_epi64(other, odd, place);
+            place = swapped;
+        }
         __m512i bit[2] = {kithi_avx512_cf_bits(g, place, windows), kithi_avx512_cf_bits(g, other, windows)};
         for (unsigned j = 0; j < 2; j++) {
             _mm512_store_si512(pairs->at[j] + i, _mm512_add_epi64(region_at, _mm512_srli_epi64(bit[j], 3)));
-            _mm512_store_si512(pairs->shift[j] + i, _mm512_and_si512(bit[j], seven));
+            if (type != KITHI_CF_WIDE_BUCKETS)
+                _mm512_store_si512(pairs->shift[j] + i, _mm512_and_si512(bit[j], seven));
+        }
+        if (type == KITHI_CF_WIDE_BUCKETS) {
+            _mm512_store_si512(pairs->codes + i, fingerprint);
+            continue;
         }
         __m512i code = windows ? _mm512_slli_epi64(fingerprint, 1) : fingerprint;
         __m512i low_part = _mm512_mul_epu32(code, kithi_avx512_all(g->low_bits));
@@ -92,6 +104,64 @@ KITHI_TARGET_AVX512 KITHI_INLINE uint32_t kithi_avx512_cf_match_words(const kith
         found = found << 8 | (uint32_t)_mm512_test_epi64_mask(zero, high_bits);
     }
     return found;
+}
+
+KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_join(__m256i low, __m256i high) {
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
+/* Loads the two buckets of a key. */
+KITHI_TARGET_AVX512 KITHI_INLINE __m256i kithi_avx512_cf_buckets(const uint8_t *body, const kithi_pairs *pairs,
+                                                                 unsigned i) {
+    __m256i even = _mm256_castsi128_si256(kithi_avx2_load16(body + pairs->at[0][i]));
+    return _mm256_inserti128_si256(even, kithi_avx2_load16(body + pairs->at[1][i]), 1);
+}
+
+/* Like kithi_avx2_cf_match_lanes32(), with two keys in a vector. */
+KITHI_TARGET_AVX512 KITHI_INLINE uint32_t kithi_avx512_cf_match_lanes32(const kithi_cf_geometry *g, const uint8_t *body,
+                                                                        const kithi_pairs *pairs) {
+    int bits = (int)g->slot_bits, odd = (int)(g->place_bits % 8);
+    __m256i first = _mm256_setr_epi32(0, bits, 2 * bits, 3 * bits, odd, odd + bits, odd + 2 * bits, odd + 3 * bits);
+    __m256i bytes = kithi_avx2_cf_shuffle(first, _mm256_set1_epi32(0x03020100));
+    __m512i shuffle = kithi_avx512_join(bytes, bytes);
+    __m512i shift = _mm512_and_si512(kithi_avx512_join(first, first), _mm512_set1_epi32(7));
+    __m512i mask = _mm512_set1_epi32((int)g->fingerprint_max);
+    _Alignas(32) uint16_t found[KITHI_PAIRS / 2]; /* a byte per key */
+    for (unsigned i = 0; i < KITHI_PAIRS; i += 2) {
+        __m512i x =
+            kithi_avx512_join(kithi_avx512_cf_buckets(body, pairs, i), kithi_avx512_cf_buckets(body, pairs, i + 1));
+        __m512i codes =
+            kithi_avx512_join(_mm256_set1_epi32((int)pairs->codes[i]), _mm256_set1_epi32((int)pairs->codes[i + 1]));
+        x = _mm512_and_si512(_mm512_srlv_epi32(_mm512_shuffle_epi8(x, shuffle), shift), mask);
+        found[i / 2] = (uint16_t)_mm512_cmpeq_epi32_mask(x, codes);
+    }
+    return kithi_avx2_nonzero_bytes((const uint8_t *)found);
+}
+
+/* Like kithi_avx2_cf_match_lanes64(), with both buckets of a key in a vector. */
+KITHI_TARGET_AVX512 KITHI_INLINE uint32_t kithi_avx512_cf_match_lanes64(const kithi_cf_geometry *g, const uint8_t *body,
+                                                                        const kithi_pairs *pairs) {
+    long long bits = (long long)g->slot_bits, odd = (long long)(g->place_bits % 8);
+    __m512i first = _mm512_setr_epi64(0, bits, 2 * bits, 3 * bits, odd, odd + bits, odd + 2 * bits, odd + 3 * bits);
+    __m512i first_byte =
+        _mm512_shuffle_epi8(_mm512_srli_epi64(first, 3), _mm512_set4_epi32(0x08080808, 0x08080808, 0, 0));
+    __m512i shuffle = _mm512_add_epi64(first_byte, _mm512_set1_epi64(0x0706050403020100));
+    __m512i shift = _mm512_and_si512(first, kithi_avx512_all(7)), mask = kithi_avx512_all(g->fingerprint_max);
+    _Alignas(32) uint8_t found[KITHI_PAIRS];
+    for (unsigned i = 0; i < KITHI_PAIRS; i++) {
+        __m512i x = kithi_avx512_join(_mm256_broadcastsi128_si256(kithi_avx2_load16(body + pairs->at[0][i])),
+                                      _mm256_broadcastsi128_si256(kithi_avx2_load16(body + pairs->at[1][i])));
+        x = _mm512_and_si512(_mm512_srlv_epi64(_mm512_shuffle_epi8(x, shuffle), shift), mask);
+        found[i] = (uint8_t)_mm512_cmpeq_epi64_mask(x, kithi_avx512_all(pairs->codes[i]));
+    }
+    return kithi_avx2_nonzero_bytes(found);
+}
+
+/* Like kithi_avx2_cf_match_buckets(). */
+KITHI_TARGET_AVX512 KITHI_INLINE uint32_t kithi_avx512_cf_match_buckets(const kithi_cf_geometry *g, const uint8_t *body,
+                                                                        const kithi_pairs *pairs) {
+    return kithi_avx2_cf_fits_lanes32(g) ? kithi_avx512_cf_match_lanes32(g, body, pairs)
+                                         : kithi_avx512_cf_match_lanes64(g, body, pairs);
 }
 
 #endif

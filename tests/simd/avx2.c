@@ -20,6 +20,7 @@ SET_MANY_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 PARITY_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 PAIR_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 WIDE_PAIR_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
+LONG_PAIR_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 
 KITHI_TARGET_AVX2 static unsigned least_4(const uint8_t *block, uint64_t digest) {
     return kithi_avx2_counters_least(block, digest, 4);

@@ -4,6 +4,8 @@
 #include "simd/blocks.h"
 #include "simd/pairs.h"
 
+#undef KITHI_TARGET_AVX2
+#define KITHI_TARGET_AVX2
 #undef KITHI_TARGET_AVX512
 #define KITHI_TARGET_AVX512
 #include "simd/avx512.h"
@@ -13,6 +15,7 @@ BLOCK_TESTS(avx512, , true)
 SET_MANY_TESTS(avx512, , true)
 PARITY_TESTS(avx512, , true)
 PAIR_TESTS(avx512, , true)
+WIDE_PAIR_TESTS(avx512, , true)
 
 int main(int argc, char **argv) {
     return check_main(argc, argv);

@@ -2,7 +2,8 @@
  * and the comparison of slots with a loop over single slots.
  *
  * PAIR_TESTS(set, TARGET, condition) defines the tests of an instruction set, after its header was included. The tests
- * are skipped if `condition` is false. WIDE_PAIR_TESTS does the same for places that are not in one word of 8 bytes. */
+ * are skipped if `condition` is false. WIDE_PAIR_TESTS does the same for buckets of more than one word, and
+ * LONG_PAIR_TESTS for long words (plan/geometry.h). */
 #ifndef KITH_TESTS_SIMD_PAIRS_H
 #define KITH_TESTS_SIMD_PAIRS_H
 
@@ -172,15 +173,22 @@ static inline void check_pairs(const kithi_cf_layout *layout, unsigned bits, uns
                                                const kithi_pairs *pairs) {                                             \
         return kithi_##set##_cf_match_buckets(g, body, pairs);                                                         \
     }                                                                                                                  \
+    TEST(set##_finds_the_wide_slots_of_the_scalar_code) {                                                              \
+        if (!(condition))                                                                                              \
+            SKIP("this processor does not have the instructions");                                                     \
+        for (unsigned bits = 17; bits <= 32; bits++)                                                                   \
+            check_pairs(&BUCKETS, bits, 4, 2, set##_locate_wide, set##_match_buckets);                                 \
+    }
+
+#define LONG_PAIR_TESTS(set, TARGET, condition)                                                                        \
     TARGET static uint32_t set##_match_long_words(const kithi_cf_geometry *g, const uint8_t *body,                     \
                                                   const kithi_pairs *pairs) {                                          \
         return kithi_##set##_cf_match_long_words(g, body, pairs);                                                      \
     }                                                                                                                  \
-    TEST(set##_finds_the_wide_slots_of_the_scalar_code) {                                                              \
+    TEST(set##_finds_the_slots_of_long_words) {                                                                        \
         if (!(condition))                                                                                              \
             SKIP("this processor does not have the instructions");                                                     \
         for (unsigned bits = 17; bits <= 32; bits++) {                                                                 \
-            check_pairs(&BUCKETS, bits, 4, 2, set##_locate_wide, set##_match_buckets);                                 \
             check_pairs(&BUCKETS, bits, 2, 1, set##_locate_buckets, set##_match_long_words);                           \
             check_pairs(&WINDOWS, bits, 2, 1, set##_locate_windows, set##_match_long_words);                           \
         }                                                                                                              \
