@@ -61,8 +61,8 @@ kith_status kith_adder_open(kith_filter *f, kith_adder **adder) {
         atomic_store_explicit(&f->changing, false, memory_order_relaxed);
         atomic_store(&f->shared_count, f->head.count);
         atomic_store(&f->shared_fill, f->head.fill);
-        if (f->kind->watch != NULL)
-            f->kind->watch(f);
+        if (f->kind->set_crowding_limits != NULL)
+            f->kind->set_crowding_limits(f);
     }
     atomic_fetch_add_explicit(&f->adders, KITHI_ADDERS_ONE, memory_order_relaxed);
     unlock(f);
@@ -80,7 +80,7 @@ static void report_bits(kith_adder *a) {
 static bool reserve_capacity(kith_adder *a, uint64_t digest) {
     kith_filter *f = a->filter;
     report_bits(a);
-    if (f->kind->full(f, atomic_load_explicit(&f->shared_fill, memory_order_relaxed)))
+    if (f->kind->above_fill_limit(f, atomic_load_explicit(&f->shared_fill, memory_order_relaxed)))
         return false;
     if (f->kind->crowded != NULL &&
         f->kind->crowded(f, &digest, atomic_load_explicit(&f->shared_count, memory_order_relaxed), true))

@@ -161,17 +161,17 @@ typedef struct kithi_kind {
     unsigned (*add_shared)(kith_filter *f, uint64_t digest, bool commit);
     void (*prefetch)(const void *f, uint64_t digest); /* prefetches what add_shared uses */
     /* Returns whether this many nonzero cells exceed the fill limit, so that no new key may be added. */
-    bool (*full)(const kith_filter *f, uint64_t fill);
+    bool (*above_fill_limit)(const kith_filter *f, uint64_t fill);
     /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `crowded` returns
      * whether the filter is crowded, so that no new key may be added. If `digest` is NULL, it makes a pass over the
      * body to find out. Otherwise it is called before *digest is added to a filter of `count` keys: it looks at a few
      * blocks, and makes the pass only if these are suspiciously full. With `shared`, other threads may set bits at the
      * same time.
      *
-     * `watch` computes the limits that `crowded` compares with, and must be called before it. There is one exception:
-     * if `digest` is NULL, `crowded` may be called before `watch`. It then compares with a lower limit, so the result
-     * false is certain, but true is not. */
-    void (*watch)(kith_filter *f);
+     * `set_crowding_limits` computes the limits that `crowded` compares with, and must be called before it. There is
+     * one exception: if `digest` is NULL, `crowded` may be called before `set_crowding_limits`. It then compares with a
+     * lower limit, so the result false is certain, but true is not. */
+    void (*set_crowding_limits)(kith_filter *f);
     bool (*crowded)(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared);
     /* The caller has checked that both filters have the same geometry. */
     kith_status (*merge)(kith_filter *into, const kith_filter *from);
@@ -245,7 +245,7 @@ typedef struct kithi_crowding {
     uint64_t next;
     uint64_t last; /* the count of the look before `next`, set together with it unless `off` is true */
     uint64_t gap;  /* from the count of one look to that of the next; 0 if `gap` and `cells` are not set yet */
-    double rate;   /* a filter with a higher rate is crowded; 0 if `watch` has not been called */
+    double rate;   /* a filter with a higher rate is crowded; 0 if `set_crowding_limits` has not been called */
     /* Never look. Set while other threads fill other parts of the body, while a build adds keys before it makes a pass
      * over the body, and while a repair adds keys after it has set all cells of damaged pages. */
     bool off;

@@ -7,7 +7,7 @@
  *     header       one wrong byte is found by trying all 255 other values of each of the 192 bytes
  *     checksums    if they do not match the header's checksum of them, some of them are damaged. So where a page does
  *                  not match its checksum, either of the two may be right. All combinations are tried, up to
- *                  2^SUBSETS_MAX
+ *                  2^CONFLICTS_MAX
  *     pages        two guesses: the page was all zeros, as in a filter that is nearly empty; or one bit was flipped
  *
  * What is still damaged then is left to the kind: its function `salvage` changes the pages so that the filter is valid
@@ -24,7 +24,7 @@
 #include "registry.h"
 #include "verbs.h"
 
-#define SUBSETS_MAX 10 /* the most pages that restore_checksums() tries all combinations of */
+#define CONFLICTS_MAX 10 /* the most pages that restore_checksums() tries all combinations of */
 
 /* ---- header ---- */
 
@@ -127,14 +127,14 @@ static void compare_pages(pages *p, uint64_t body_present) {
  * assumption that the pages in the subset are right and their checksums wrong, and that it is the other way round for
  * the other pages. Returns true if the checksums then match the header. */
 static bool restore_checksums(pages *p) {
-    uint64_t conflict[SUBSETS_MAX], stored[SUBSETS_MAX], computed[SUBSETS_MAX];
+    uint64_t conflict[CONFLICTS_MAX], stored[CONFLICTS_MAX], computed[CONFLICTS_MAX];
     unsigned conflicts = 0;
     uint64_t unsure = 0;
     for (uint64_t i = 0; i < p->count; i++) {
         unsure += p->state[i] == KITHI_PAGE_UNSURE;
         if (p->state[i] != KITHI_PAGE_BAD)
             continue;
-        if (conflicts == SUBSETS_MAX || i >= p->checksums_present)
+        if (conflicts == CONFLICTS_MAX || i >= p->checksums_present)
             return false;
         conflict[conflicts] = i;
         stored[conflicts] = checksum_stored(p, i);

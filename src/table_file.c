@@ -1,6 +1,6 @@
 /* Saves tables to files and opens them. A file has the same header and checksums as that of a filter (format/format.h).
- * The id of the table's kind is the parameter KITHI_TABLE_KIND. The kind id in the header says which of two forms the
- * file has:
+ * The id of the table's kind is the parameter KITHI_PARAM_TABLE_KIND. The kind id in the header says which of two forms
+ * the file has:
  *
  *     image     The body is a copy of the table's memory, and opening maps it. Used for tables whose keys have a fixed
  *               size, if their kind has `image` and `attach`.
@@ -34,7 +34,7 @@
 #define IMAGE_ID 32
 #define ENTRIES_ID 33
 
-enum { PARAM_ENTRIES_BYTES = KITHI_TABLE_PARAMS, PARAMS_USED_BY_ENTRIES };
+enum { PARAM_ENTRIES_BYTES = KITHI_PARAM_TABLE_FIRST_FREE, PARAMS_USED_BY_ENTRIES };
 enum { OPTIONS_BYTES = 8 * KITHI_OPTIONS_MAX };
 
 /* Byte strings are stored as pointers, which mean nothing in a file. */
@@ -44,11 +44,11 @@ static bool saved_as_image(const kith_table *t) {
 
 static kithi_head head_of(const kith_table *t) {
     kithi_head head = {.capacity = t->capacity, .count = t->count};
-    head.params[KITHI_TABLE_KEY_BYTES] = t->key_bytes;
-    head.params[KITHI_TABLE_FAMILY] = (uint64_t)t->family;
-    head.params[KITHI_TABLE_INDEPENDENCE] = t->independence;
-    head.params[KITHI_TABLE_GENERATOR] = t->prng.state;
-    head.params[KITHI_TABLE_KIND] = t->kind->id;
+    head.params[KITHI_PARAM_TABLE_KEY_BYTES] = t->key_bytes;
+    head.params[KITHI_PARAM_TABLE_FAMILY] = (uint64_t)t->family;
+    head.params[KITHI_PARAM_TABLE_INDEPENDENCE] = t->independence;
+    head.params[KITHI_PARAM_TABLE_GENERATOR] = t->prng.state;
+    head.params[KITHI_PARAM_TABLE_KIND] = t->kind->id;
     return head;
 }
 
@@ -145,21 +145,21 @@ kith_status kith_table_save(kith_table *t, const char *path) {
 /* Checks the fields of a header that both forms share and sets up *t from them, without the kind's state. */
 static kith_status read_head(const kithi_head *head, const kith_allocator *allocator, kith_table *t) {
     const uint64_t *params = head->params;
-    const kithi_table_kind *kind = kithi_table_kind_by_id(params[KITHI_TABLE_KIND]);
+    const kithi_table_kind *kind = kithi_table_kind_by_id(params[KITHI_PARAM_TABLE_KIND]);
     if (kind == NULL)
         return KITH_E_KIND;
-    if (params[KITHI_TABLE_KEY_BYTES] > 16 || params[KITHI_TABLE_FAMILY] >= KITH_FAMILY_COUNT ||
-        params[KITHI_TABLE_INDEPENDENCE] > 64 || head->rate != 0 || head->fill != 0 || head->hash.id != 0 ||
+    if (params[KITHI_PARAM_TABLE_KEY_BYTES] > 16 || params[KITHI_PARAM_TABLE_FAMILY] >= KITH_FAMILY_COUNT ||
+        params[KITHI_PARAM_TABLE_INDEPENDENCE] > 64 || head->rate != 0 || head->fill != 0 || head->hash.id != 0 ||
         head->hash.seed != 0)
         return KITH_E_CORRUPT;
     *t = (kith_table){
         .kind = kind,
         .allocator = *allocator,
-        .key_bytes = (unsigned)params[KITHI_TABLE_KEY_BYTES],
-        .record_bytes = kithi_table_record_bytes((unsigned)params[KITHI_TABLE_KEY_BYTES]),
-        .family = (kith_family_id)params[KITHI_TABLE_FAMILY],
-        .independence = (unsigned)params[KITHI_TABLE_INDEPENDENCE],
-        .prng = {params[KITHI_TABLE_GENERATOR]},
+        .key_bytes = (unsigned)params[KITHI_PARAM_TABLE_KEY_BYTES],
+        .record_bytes = kithi_table_record_bytes((unsigned)params[KITHI_PARAM_TABLE_KEY_BYTES]),
+        .family = (kith_family_id)params[KITHI_PARAM_TABLE_FAMILY],
+        .independence = (unsigned)params[KITHI_PARAM_TABLE_INDEPENDENCE],
+        .prng = {params[KITHI_PARAM_TABLE_GENERATOR]},
         .capacity = head->capacity,
     };
     return kithi_table_key_bytes_valid(kind, t->key_bytes) && kithi_table_family_valid(t->family, t->independence)
@@ -223,7 +223,7 @@ typedef struct seen_keys {
 static kith_status seen_keys_new(const kith_table *t, uint64_t keys, seen_keys *seen) {
     uint64_t bytes;
     seen->slot_count = keys + keys / 2 + 1; /* no overflow: there are at most as many keys as bytes in the file */
-    if (!kithi_mul(seen->slot_count, sizeof *seen->slots, &bytes))
+    if (!kithi_checked_mul(seen->slot_count, sizeof *seen->slots, &bytes))
         return KITH_E_TOO_LARGE;
     kith_status status = kith_hash_untrusted(&seen->hash);
     if (status != KITH_OK)
@@ -301,7 +301,7 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     if (head->body_bytes < OPTIONS_BYTES || entries_bytes > head->body_bytes - OPTIONS_BYTES ||
         head->body_bytes - OPTIONS_BYTES - entries_bytes >= KITHI_BODY_ALIGNMENT || saved_as_image(&shell))
         return KITH_E_CORRUPT;
-    for (unsigned i = PARAMS_USED_BY_ENTRIES; i < KITHI_PARAMS; i++)
+    for (unsigned i = PARAMS_USED_BY_ENTRIES; i < KITHI_PARAM_COUNT; i++)
         if (head->params[i] != 0)
             return KITH_E_CORRUPT;
     for (unsigned i = 0; i < KITHI_OPTIONS_MAX; i++)

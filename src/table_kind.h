@@ -34,15 +34,15 @@ typedef struct kithi_key {
 #define KITHI_GROUP 64
 
 /* Parameters in the header of a table's file. Every file has the first five. The meaning of those from
- * KITHI_TABLE_PARAMS on depends on whether the file is an image or a list of entries (table_file.c) and, in an image,
- * on the kind. */
+ * KITHI_PARAM_TABLE_FIRST_FREE on depends on whether the file is an image or a list of entries (table_file.c) and, in
+ * an image, on the kind. */
 enum {
-    KITHI_TABLE_KEY_BYTES,
-    KITHI_TABLE_FAMILY,
-    KITHI_TABLE_INDEPENDENCE,
-    KITHI_TABLE_GENERATOR, /* state of the random number generator */
-    KITHI_TABLE_KIND,      /* kithi_table_kind.id */
-    KITHI_TABLE_PARAMS
+    KITHI_PARAM_TABLE_KEY_BYTES,
+    KITHI_PARAM_TABLE_FAMILY,
+    KITHI_PARAM_TABLE_INDEPENDENCE,
+    KITHI_PARAM_TABLE_GENERATOR, /* state of the random number generator */
+    KITHI_PARAM_TABLE_KIND,      /* kithi_table_kind.id */
+    KITHI_PARAM_TABLE_FIRST_FREE
 };
 
 typedef struct kithi_table_kind {
@@ -92,7 +92,8 @@ typedef struct kithi_table_kind {
 
     /* Optional (both or neither): for kinds that store all keys of a fixed size in one block of bytes, the image.
      *
-     * `image` returns the block. In *head it sets the size of the body and the parameters from KITHI_TABLE_PARAMS on.
+     * `image` returns the block. In *head it sets the size of the body and the parameters from
+     * KITHI_PARAM_TABLE_FIRST_FREE on.
      *
      * `attach` creates t->state over such a block, whose bytes may come from an attacker. The caller has set all other
      * fields of t. On success the block belongs to the kind, unless the table is read-only. On failure (KITH_E_CORRUPT,

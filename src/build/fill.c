@@ -198,7 +198,7 @@ static kith_status fill_chunks(part_job *w, const kith_allocator *allocator, con
  * in order. These may succeed: they check the fill only before each add, so the last key is accepted even if it brings
  * the fill above its limit. */
 static kith_status check_limits(const kith_filter *f) {
-    bool too_full = f->kind->full != NULL && f->kind->full(f, f->head.fill);
+    bool too_full = f->kind->above_fill_limit != NULL && f->kind->above_fill_limit(f, f->head.fill);
     return f->head.count > f->head.capacity || too_full ? KITH_E_FULL : KITH_OK;
 }
 
@@ -360,11 +360,12 @@ static kith_filter *innermost(kith_filter *f) {
 
 bool kithi_fill_crowded(kith_filter *f) {
     kith_filter *inner = innermost(f);
-    /* Before `watch`, the result false of `crowded` is certain, but true is not (kind.h). Nearly all filters are not
-     * crowded and do not need `watch`, which in small filters takes longer than the pass. */
+    /* Before `set_crowding_limits`, the result false of `crowded` is certain, but true is not (kind.h). Nearly all
+     * filters are not crowded and do not need `set_crowding_limits`, which in small filters takes longer than the
+     * pass. */
     if (inner->kind->crowded == NULL || !inner->kind->crowded(inner, NULL, 0, false))
         return false;
-    inner->kind->watch(inner);
+    inner->kind->set_crowding_limits(inner);
     return inner->kind->crowded(inner, NULL, 0, false);
 }
 
@@ -427,7 +428,8 @@ kith_status kithi_fill(kith_filter *f, const uint64_t *digests, size_t n, const 
 static size_t count_never_refused(const kith_filter *f, size_t n) {
     uint64_t keys = f->head.capacity - f->head.count;
     n = n < keys ? n : (size_t)keys;
-    while (n > 0 && f->kind->full != NULL && f->kind->full(f, f->head.fill + (uint64_t)n * f->shape.hashes))
+    while (n > 0 && f->kind->above_fill_limit != NULL &&
+           f->kind->above_fill_limit(f, f->head.fill + (uint64_t)n * f->shape.hashes))
         n /= 2;
     return n;
 }

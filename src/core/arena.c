@@ -34,7 +34,7 @@ void kithi_arena_init(kithi_arena *arena, const kith_allocator *allocator) {
 
 static void *take_large(kithi_arena *arena, uint64_t bytes) {
     uint64_t all;
-    large_link *link = kithi_add(bytes, sizeof *link, &all) ? kithi_allocate(&arena->allocator, all) : NULL;
+    large_link *link = kithi_checked_add(bytes, sizeof *link, &all) ? kithi_allocate(&arena->allocator, all) : NULL;
     if (link == NULL)
         return NULL;
     link->bytes = all;

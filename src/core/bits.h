@@ -103,21 +103,21 @@ static inline bool kithi_is_zero(const uint8_t *bytes, uint64_t byte_count) {
 }
 
 /* Checked arithmetic: returns false if the result does not fit; *out is then unspecified. */
-static inline bool kithi_mul(uint64_t a, uint64_t b, uint64_t *out) {
+static inline bool kithi_checked_mul(uint64_t a, uint64_t b, uint64_t *out) {
     return !__builtin_mul_overflow(a, b, out);
 }
 
-static inline bool kithi_add(uint64_t a, uint64_t b, uint64_t *out) {
+static inline bool kithi_checked_add(uint64_t a, uint64_t b, uint64_t *out) {
     return !__builtin_add_overflow(a, b, out);
 }
 
 /* Get or set the field of `width` (1 … 57) bits that begins at bit `bit` of an array. They read and write the 8 bytes
  * that start at the field's first byte, so the array must be followed by 7 bytes of padding. */
-static inline uint64_t kithi_bits_get(const uint8_t *array, uint64_t bit, unsigned width) {
+static inline uint64_t kithi_packed_get(const uint8_t *array, uint64_t bit, unsigned width) {
     return (kithi_load64(array + (bit >> 3)) >> (bit & 7)) & ((UINT64_C(1) << width) - 1);
 }
 
-static inline void kithi_bits_set(uint8_t *array, uint64_t bit, unsigned width, uint64_t value) {
+static inline void kithi_packed_set(uint8_t *array, uint64_t bit, unsigned width, uint64_t value) {
     uint8_t *at = array + (bit >> 3);
     uint64_t mask = ((UINT64_C(1) << width) - 1) << (bit & 7);
     kithi_store64(at, (kithi_load64(at) & ~mask) | (value << (bit & 7)));
@@ -125,11 +125,11 @@ static inline void kithi_bits_set(uint8_t *array, uint64_t bit, unsigned width, 
 
 /* Get or set field `index` of an array of fields of `width` bits without gaps. */
 static inline uint64_t kithi_field_get(const uint8_t *array, uint64_t index, unsigned width) {
-    return kithi_bits_get(array, index * width, width);
+    return kithi_packed_get(array, index * width, width);
 }
 
 static inline void kithi_field_set(uint8_t *array, uint64_t index, unsigned width, uint64_t value) {
-    kithi_bits_set(array, index * width, width, value);
+    kithi_packed_set(array, index * width, width, value);
 }
 
 #endif

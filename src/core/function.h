@@ -85,13 +85,9 @@ static inline uint64_t kithi_xxh3_flip(uint64_t seed) {
     return UINT64_C(0xc73ab174c5ecd5a2) - (seed ^ swapped << 32);
 }
 
-static inline uint64_t kithi_rotate(uint64_t x, unsigned bits) {
-    return x << bits | x >> (64 - bits);
-}
-
 static inline uint64_t kithi_xxh3_word(uint64_t flip, uint64_t word) {
-    uint64_t x = kithi_rotate(word, 32) ^ flip;
-    x ^= kithi_rotate(x, 49) ^ kithi_rotate(x, 24);
+    uint64_t x = kithi_rotate_left(word, 32) ^ flip;
+    x ^= kithi_rotate_left(x, 49) ^ kithi_rotate_left(x, 24);
     x *= UINT64_C(0x9fb21c651e98df25);
     x ^= (x >> 35) + 8;
     x *= UINT64_C(0x9fb21c651e98df25);

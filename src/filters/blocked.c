@@ -160,27 +160,27 @@ static const kithi_crowding_ops *crowding_now(void) {
     return &CROWDING;
 }
 
-static void watch(kith_filter *f) {
-    kithi_crowding_watch(f, &CROWDING);
+static void set_crowding_limits(kith_filter *f) {
+    kithi_crowding_set_limits(f, &CROWDING);
 }
 
 static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared) {
-    return kithi_crowding_look(f, digest, count, shared, crowding_now());
+    return kithi_crowding_spot_check(f, digest, count, shared, crowding_now());
 }
 
 /* ---- operations ----
  *
  * In this section, a function whose name ends in _in is compiled for 4, 8 and 16 lanes. A function whose name ends in
  * _inline calls the version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one
- * instruction set (kithi_block_ops in lanes.h). Functions that use it are compiled for each instruction set. */
+ * instruction set (kithi_lanes_block_ops in lanes.h). Functions that use it are compiled for each instruction set. */
 
-KITHI_INLINE uint64_t set_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
-    return ops->set(kithi_block_of(args->f, args->digest), args->digest, lanes);
+KITHI_INLINE uint64_t set_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    return ops->set(kithi_lanes_block_of(args->f, args->digest), args->digest, lanes);
 }
 
-/* As kithi_block_ops.set_many, which may be NULL. */
-KITHI_INLINE uint64_t set_some(const kithi_block_ops *ops, uint8_t *body, uint64_t blocks, const uint64_t *digests,
-                               size_t n, size_t prefetch, unsigned lanes, uint64_t *fill) {
+/* As kithi_lanes_block_ops.set_many, which may be NULL. */
+KITHI_INLINE uint64_t set_some(const kithi_lanes_block_ops *ops, uint8_t *body, uint64_t blocks,
+                               const uint64_t *digests, size_t n, size_t prefetch, unsigned lanes, uint64_t *fill) {
     if (ops->set_many != NULL)
         return ops->set_many(body, blocks, digests, n, prefetch, lanes, fill);
     uint64_t changed = 0;
@@ -195,14 +195,15 @@ KITHI_INLINE uint64_t set_some(const kithi_block_ops *ops, uint8_t *body, uint64
     return changed;
 }
 
-static const kithi_block_ops PORTABLE = {.has = kithi_blocked_block_has, .set = block_set};
+static const kithi_lanes_block_ops PORTABLE = {.has = kithi_blocked_block_has, .set = block_set};
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(PORTABLE.has, &f->geometry, f->body, digest);
 }
 
 /* Adds a key without checking whether the filter is full. */
-KITHI_INLINE kith_status add_in_lanes(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
+KITHI_INLINE kith_status add_in_lanes(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest,
+                                      bool *was_new) {
     uint64_t set_bits = kithi_by_lanes(set_in, ops, (kithi_lanes_args){.f = f, .digest = digest});
     kithi_bits_count_add(f, (unsigned)set_bits, was_new);
     return KITH_OK;
@@ -215,36 +216,36 @@ static inline bool is_usual(const kithi_geometry *g) {
 
 /* With 8 lanes, the usual number. These functions are so short that a test for the number of lanes takes a tenth of
  * their time. */
-KITHI_INLINE bool has_usual(const kithi_block_ops *ops, const kith_filter *f, uint64_t digest) {
-    return ops->has(kithi_block_of(f, digest), digest, 8);
+KITHI_INLINE bool has_usual(const kithi_lanes_block_ops *ops, const kith_filter *f, uint64_t digest) {
+    return ops->has(kithi_lanes_block_of(f, digest), digest, 8);
 }
 
-KITHI_INLINE kith_status add_usual(const kithi_block_ops *ops, kith_filter *f, uint64_t digest) {
-    kithi_bits_count_add(f, ops->set(kithi_block_of(f, digest), digest, 8), NULL);
+KITHI_INLINE kith_status add_usual(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest) {
+    kithi_bits_count_add(f, ops->set(kithi_lanes_block_of(f, digest), digest, 8), NULL);
     return KITH_OK;
 }
 #endif
 
-/* Called when kithi_lanes_can_add() is false: the filter may be full, or a look for crowded blocks may be due
+/* Called when kithi_lanes_add_is_safe() is false: the filter may be full, or a look for crowded blocks may be due
  * (filters/common/crowding.h). Adds the key, or returns KITH_E_FULL. These calls are rare, so only the look itself
  * (`crowding`) has code for each instruction set. */
 KITHI_OUTLINE kith_status add_or_refuse(kith_filter *f, uint64_t digest, bool *was_new,
                                         const kithi_crowding_ops *crowding) {
     bool has = has_portable(f, digest);
-    if (has || !kithi_lanes_may_add(f, digest, crowding))
+    if (has || !kithi_lanes_check_add(f, digest, crowding))
         return kithi_bits_add_to_full(has, was_new);
     return add_in_lanes(&PORTABLE, f, digest, was_new);
 }
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (__builtin_expect(!kithi_lanes_can_add(f), 0))
+    if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
         return add_or_refuse(f, digest, was_new, &CROWDING);
     return add_in_lanes(&PORTABLE, f, digest, was_new);
 }
 
-KITHI_INLINE uint64_t add_shared_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+KITHI_INLINE uint64_t add_shared_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     (void)ops;
-    return block_add_shared(kithi_block_of(args->f, args->digest), args->digest, args->commit, lanes);
+    return block_add_shared(kithi_lanes_block_of(args->f, args->digest), args->digest, args->commit, lanes);
 }
 
 static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
@@ -255,7 +256,7 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
 /* The digests before `to` are added without checking: each sets at most one bit per lane, so the filter is not full
  * before `to`, and no look for crowded blocks is due (kithi_lanes_safe). If no digest is safe in this way, the next one
  * is added with all checks. */
-KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+KITHI_INLINE uint64_t add_many_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;
     size_t n = args->n, *done = args->done;
@@ -290,8 +291,8 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
     return KITH_OK;
 }
 
-KITHI_INLINE kith_status add_many_inline(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests, size_t n,
-                                         uint64_t *was_new, size_t *done) {
+KITHI_INLINE kith_status add_many_inline(const kithi_lanes_block_ops *ops, kith_filter *f, const uint64_t *digests,
+                                         size_t n, uint64_t *was_new, size_t *done) {
     return (kith_status)kithi_by_lanes(
         add_many_in, ops,
         (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .bitmap = was_new, .done = done});
@@ -307,7 +308,7 @@ static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, si
 }
 
 #ifdef KITHI_HAVE_X86
-static const kithi_block_ops AVX2 = {
+static const kithi_lanes_block_ops AVX2 = {
     .has = kithi_avx2_bits_has,
     .set = kithi_avx2_bits_set,
     .set_many = kithi_avx2_bits_set_many,
@@ -318,7 +319,7 @@ KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
 }
 
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (__builtin_expect(!kithi_lanes_can_add(f), 0))
+    if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
         return add_or_refuse(f, digest, was_new, &CROWDING_AVX2);
     return add_in_lanes(&AVX2, f, digest, was_new);
 }
@@ -328,7 +329,7 @@ KITHI_TARGET_AVX2 static bool has_usual_avx2(const kith_filter *f, uint64_t dige
 }
 
 KITHI_TARGET_AVX2 static kith_status add_usual_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (__builtin_expect(was_new != NULL || !kithi_lanes_can_add(f), 0))
+    if (__builtin_expect(was_new != NULL || !kithi_lanes_add_is_safe(f), 0))
         return add_avx2(f, digest, was_new);
     return add_usual(&AVX2, f, digest);
 }
@@ -343,7 +344,7 @@ KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_
     return add_many_inline(&AVX2, f, digests, n, was_new, done);
 }
 
-static const kithi_block_ops AVX512 = {
+static const kithi_lanes_block_ops AVX512 = {
     .has = kithi_avx512_bits_has,
     .set = kithi_avx512_bits_set,
     .set_many = kithi_avx512_bits_set_many,
@@ -354,7 +355,7 @@ KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest
 }
 
 KITHI_TARGET_AVX512 static kith_status add_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (__builtin_expect(!kithi_lanes_can_add(f), 0))
+    if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
         return add_or_refuse(f, digest, was_new, &CROWDING_AVX2);
     return add_in_lanes(&AVX512, f, digest, was_new);
 }
@@ -364,7 +365,7 @@ KITHI_TARGET_AVX512 static bool has_usual_avx512(const kith_filter *f, uint64_t 
 }
 
 KITHI_TARGET_AVX512 static kith_status add_usual_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (__builtin_expect(was_new != NULL || !kithi_lanes_can_add(f), 0))
+    if (__builtin_expect(was_new != NULL || !kithi_lanes_add_is_safe(f), 0))
         return add_avx512(f, digest, was_new);
     return add_usual(&AVX512, f, digest);
 }
@@ -379,14 +380,14 @@ KITHI_TARGET_AVX512 static kith_status add_many_avx512(kith_filter *f, const uin
     return add_many_inline(&AVX512, f, digests, n, was_new, done);
 }
 #elif defined(KITHI_HAVE_NEON)
-static const kithi_block_ops NEON = {.has = kithi_neon_bits_has, .set = kithi_neon_bits_set};
+static const kithi_lanes_block_ops NEON = {.has = kithi_neon_bits_has, .set = kithi_neon_bits_set};
 
 static bool has_neon(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(NEON.has, &f->geometry, f->body, digest);
 }
 
 static kith_status add_neon(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (__builtin_expect(!kithi_lanes_can_add(f), 0))
+    if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
         return add_or_refuse(f, digest, was_new, &CROWDING);
     return add_in_lanes(&NEON, f, digest, was_new);
 }
@@ -408,7 +409,7 @@ static double rate_of(const kith_filter *a, const kith_filter *b) {
 }
 
 static kith_status merge(kith_filter *into, const kith_filter *from) {
-    kithi_crowding_watch(into, &CROWDING);
+    kithi_crowding_set_limits(into, &CROWDING);
     return kithi_bits_merge(into, from, kithi_lanes_keys, rate_of, into->crowding.rate);
 }
 
@@ -427,7 +428,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 
 const kithi_kind kithi_kind_blocked = {
     .id = KITHI_BLOCKED_ID,
-    .params = KITHI_LANES_PARAMS,
+    .params = KITHI_LANES_PARAMS_MASK,
     .info =
         {
             .name = "blocked",
@@ -466,8 +467,8 @@ const kithi_kind kithi_kind_blocked = {
 #endif
     .add_shared = add_shared,
     .prefetch = kithi_lanes_prefetch,
-    .full = kithi_bits_full,
-    .watch = watch,
+    .above_fill_limit = kithi_bits_above_limit,
+    .set_crowding_limits = set_crowding_limits,
     .crowded = crowded,
     .merge = merge,
     .intersect = intersect,

@@ -161,25 +161,25 @@ static double rate_of(const uint8_t *block, unsigned lanes) {
 
 static const kithi_crowding_ops CROWDING = {used_of, rate_of, KITHI_COUNTS_ALL_KEYS};
 
-static void watch(kith_filter *f) {
-    kithi_crowding_watch(f, &CROWDING);
+static void set_crowding_limits(kith_filter *f) {
+    kithi_crowding_set_limits(f, &CROWDING);
 }
 
 static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared) {
-    return kithi_crowding_look(f, digest, count, shared, &CROWDING);
+    return kithi_crowding_spot_check(f, digest, count, shared, &CROWDING);
 }
 
 /* ---- operations ----
  *
  * A function whose name ends in _in is compiled for 4, 8 and 16 lanes. A function whose name ends in _inline calls the
  * version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one instruction set
- * (kithi_block_ops in lanes.h). Functions that use it are compiled for each instruction set. */
+ * (kithi_lanes_block_ops in lanes.h). Functions that use it are compiled for each instruction set. */
 
-static const kithi_block_ops PORTABLE = {
+static const kithi_lanes_block_ops PORTABLE = {
     .has = kithi_blocked_counting_block_has, .raise = block_raise, .lower = block_lower, .least = block_least};
 
-KITHI_INLINE uint64_t copies_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
-    return ops->least(kithi_block_of(args->f, args->digest), args->digest, lanes);
+KITHI_INLINE uint64_t copies_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    return ops->least(kithi_lanes_block_of(args->f, args->digest), args->digest, lanes);
 }
 
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
@@ -188,15 +188,16 @@ static uint64_t copies(const kith_filter *f, uint64_t digest) {
 
 /* Adds a key, or returns the reason why it cannot be added. If both KITH_E_COPIES and KITH_E_FULL apply, it returns
  * KITH_E_COPIES, so the counters are read even if the filter is full. */
-KITHI_INLINE uint64_t add_with_reason_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+KITHI_INLINE uint64_t add_with_reason_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
+                                         unsigned lanes) {
     (void)ops;
     kith_filter *f = args->writable;
-    uint8_t *block = kithi_block_of(f, args->digest);
+    uint8_t *block = kithi_lanes_block_of(f, args->digest);
     kithi_lane_words words = kithi_lane_words_of(args->digest, lanes);
     unsigned before = least_of(block, words, lanes);
     if (before >= KITHI_COUNTER_COPIES)
         return KITH_E_COPIES;
-    if (!kithi_lanes_can_add_again(f) && !kithi_lanes_may_add(f, args->digest, &CROWDING))
+    if (!kithi_lanes_add_is_safe_after_removals(f) && !kithi_lanes_check_add(f, args->digest, &CROWDING))
         return KITH_E_FULL;
     f->head.fill += change_all(block, words, kithi_counter_raise, lanes);
     f->head.count++;
@@ -210,9 +211,10 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
                                        (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
 }
 
-KITHI_INLINE kith_status remove_key_in(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes) {
+KITHI_INLINE kith_status remove_key_in(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest,
+                                       unsigned lanes) {
     unsigned zeros;
-    if (f->head.count == 0 || !ops->lower(kithi_block_of(f, digest), digest, lanes, &zeros))
+    if (f->head.count == 0 || !ops->lower(kithi_lanes_block_of(f, digest), digest, lanes, &zeros))
         return KITH_E_ABSENT;
     f->head.fill -= zeros;
     f->head.count--;
@@ -220,11 +222,11 @@ KITHI_INLINE kith_status remove_key_in(const kithi_block_ops *ops, kith_filter *
     return KITH_OK;
 }
 
-KITHI_INLINE uint64_t remove_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+KITHI_INLINE uint64_t remove_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     return remove_key_in(ops, args->writable, args->digest, lanes);
 }
 
-KITHI_INLINE kith_status remove_inline(const kithi_block_ops *ops, kith_filter *f, uint64_t digest) {
+KITHI_INLINE kith_status remove_inline(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest) {
     return (kith_status)kithi_by_lanes(remove_in, ops, (kithi_lanes_args){.f = f, .writable = f, .digest = digest});
 }
 
@@ -232,12 +234,13 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
     return remove_inline(&PORTABLE, f, digest);
 }
 
-/* Adds a key with ops->raise. If kithi_lanes_can_add_again() does not allow this, or if it fails, calls add(), which
- * looks for crowded blocks if that is due, and adds the key or returns the reason why it cannot. */
-KITHI_INLINE kith_status add_key_in(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes,
+/* Adds a key with ops->raise. If kithi_lanes_add_is_safe_after_removals() does not allow this, or if it fails, calls
+ * add(), which looks for crowded blocks if that is due, and adds the key or returns the reason why it cannot. */
+KITHI_INLINE kith_status add_key_in(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes,
                                     bool *was_new) {
     unsigned zeros;
-    if (!kithi_lanes_can_add_again(f) || !ops->raise(kithi_block_of(f, digest), digest, lanes, &zeros))
+    if (!kithi_lanes_add_is_safe_after_removals(f) ||
+        !ops->raise(kithi_lanes_block_of(f, digest), digest, lanes, &zeros))
         return add(f, digest, was_new);
     f->head.fill += zeros;
     f->head.count++;
@@ -246,16 +249,16 @@ KITHI_INLINE kith_status add_key_in(const kithi_block_ops *ops, kith_filter *f, 
     return KITH_OK;
 }
 
-KITHI_INLINE uint64_t add_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+KITHI_INLINE uint64_t add_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     return add_key_in(ops, args->writable, args->digest, lanes, args->was_new);
 }
 
-KITHI_INLINE kith_status add_inline(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
+KITHI_INLINE kith_status add_inline(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
     return (kith_status)kithi_by_lanes(add_in, ops,
                                        (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
 }
 
-KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+KITHI_INLINE uint64_t add_many_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;
     for (size_t i = 0; i < args->n && i < KITHI_AHEAD; i++)
@@ -273,7 +276,7 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
     return KITH_OK;
 }
 
-KITHI_INLINE uint64_t remove_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+KITHI_INLINE uint64_t remove_many_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;
     for (size_t i = 0; i < args->n && i < KITHI_AHEAD; i++)
@@ -289,14 +292,14 @@ KITHI_INLINE uint64_t remove_many_in(const kithi_block_ops *ops, const kithi_lan
     return KITH_OK;
 }
 
-KITHI_INLINE kith_status add_many_inline(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests, size_t n,
-                                         uint64_t *was_new, size_t *done) {
+KITHI_INLINE kith_status add_many_inline(const kithi_lanes_block_ops *ops, kith_filter *f, const uint64_t *digests,
+                                         size_t n, uint64_t *was_new, size_t *done) {
     return (kith_status)kithi_by_lanes(
         add_many_in, ops,
         (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .bitmap = was_new, .done = done});
 }
 
-KITHI_INLINE kith_status remove_many_inline(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests,
+KITHI_INLINE kith_status remove_many_inline(const kithi_lanes_block_ops *ops, kith_filter *f, const uint64_t *digests,
                                             size_t n, size_t *done) {
     return (kith_status)kithi_by_lanes(
         remove_many_in, ops, (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .done = done});
@@ -320,7 +323,7 @@ static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests,
 }
 
 #ifdef KITHI_HAVE_X86
-static const kithi_block_ops AVX2 = {
+static const kithi_lanes_block_ops AVX2 = {
     .has = kithi_avx2_counters_has,
     .raise = kithi_avx2_counters_raise,
     .lower = kithi_avx2_counters_lower,
@@ -357,7 +360,7 @@ KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint
     return remove_many_inline(&AVX2, f, digests, n, done);
 }
 
-static const kithi_block_ops AVX512 = {
+static const kithi_lanes_block_ops AVX512 = {
     .has = kithi_avx512_counters_has,
     .raise = kithi_avx512_counters_raise,
     .lower = kithi_avx512_counters_lower,
@@ -390,7 +393,7 @@ KITHI_TARGET_AVX512 static kith_status remove_many_avx512(kith_filter *f, const 
     return remove_many_inline(&AVX512, f, digests, n, done);
 }
 #elif defined(KITHI_HAVE_NEON)
-static const kithi_block_ops NEON = {
+static const kithi_lanes_block_ops NEON = {
     .has = kithi_neon_counters_has,
     .raise = kithi_neon_counters_raise,
     .lower = kithi_neon_counters_lower,
@@ -486,7 +489,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 
 const kithi_kind kithi_kind_blocked_counting = {
     .id = KITHI_BLOCKED_COUNTING_ID,
-    .params = KITHI_LANES_PARAMS,
+    .params = KITHI_LANES_PARAMS_MASK,
     .info =
         {
             .name = "blocked_counting",
@@ -518,8 +521,8 @@ const kithi_kind kithi_kind_blocked_counting = {
 #endif
         },
     .remove = remove_one,
-    .full = kithi_bits_full,
-    .watch = watch,
+    .above_fill_limit = kithi_bits_above_limit,
+    .set_crowding_limits = set_crowding_limits,
     .crowded = crowded,
     .copies = copies,
     .merge = merge,

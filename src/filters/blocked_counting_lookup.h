@@ -46,7 +46,7 @@ static inline bool kithi_blocked_counting_has(const kithi_geometry *g, const uin
 
 static const kithi_lookup kithi_lookup_blocked_counting = {
     KITHI_BLOCKED_COUNTING_ID,
-    KITHI_LANES_PARAMS,
+    KITHI_LANES_PARAMS_MASK,
     true, /* adds */
     kithi_lanes_decode,
     kithi_blocked_counting_shape,

@@ -358,7 +358,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 
 const kithi_kind kithi_kind_bloom = {
     .id = KITHI_BLOOM_ID,
-    .params = KITHI_SLICES_PARAMS,
+    .params = KITHI_SLICES_PARAMS_MASK,
     .info =
         {
             .name = "bloom",
@@ -395,7 +395,7 @@ const kithi_kind kithi_kind_bloom = {
     .add_cells = add_cells,
     .add_shared = add_shared,
     .prefetch = prefetch,
-    .full = kithi_bits_full,
+    .above_fill_limit = kithi_bits_above_limit,
     .merge = merge,
     .intersect = intersect,
     .subset = kithi_bits_subset,

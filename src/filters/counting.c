@@ -145,7 +145,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     if (given == 0 && failure_of(&g, n) > FAILURE_MAX && !choose_reliable(n, rate, &g))
         return KITH_E_TOO_LARGE;
     kithi_slices_encode((unsigned)g.k, g.slice, layout, n, head);
-    head->params[KITHI_WIDTH] = g.width != KITHI_COUNTER_BITS ? g.width : 0;
+    head->params[KITHI_PARAM_WIDTH] = g.width != KITHI_COUNTER_BITS ? g.width : 0;
     return KITH_OK;
 }
 
@@ -386,7 +386,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 
 const kithi_kind kithi_kind_counting = {
     .id = KITHI_COUNTING_ID,
-    .params = KITHI_COUNTING_PARAMS,
+    .params = KITHI_COUNTING_PARAMS_MASK,
     .info =
         {
             .name = "counting",
@@ -416,7 +416,7 @@ const kithi_kind kithi_kind_counting = {
         },
     .add_cells = add_cells,
     .remove = remove_one,
-    .full = kithi_bits_full,
+    .above_fill_limit = kithi_bits_above_limit,
     .copies = copies,
     .merge = merge,
     .stats = stats,

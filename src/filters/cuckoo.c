@@ -78,15 +78,15 @@ static kithi_fit fit_of(const kithi_cf_geometry *g) {
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     kithi_cf_geometry g = {.bucket_slots = UINT64_C(1) << request->options[0], .alternate = request->options[2]};
-    head->params[KITHI_BUCKET_SLOTS] = g.bucket_slots;
-    head->params[KITHI_ALTERNATE] = g.alternate;
+    head->params[KITHI_PARAM_BUCKET_SLOTS] = g.bucket_slots;
+    head->params[KITHI_PARAM_ALTERNATE] = g.alternate;
     unsigned slot_bits = (unsigned)request->options[1];
     uint64_t insert = request->options[3], kicks = request->options[4];
     if ((slot_bits != 0 && slot_bits < KITHI_CUCKOO_SLOT_BITS_MIN) ||
         (insert == SEARCH && kicks != KITHI_KICKS_DEFAULT))
         return KITH_E_OPTION;
     bool walks = insert == WALK || kicks != KITHI_KICKS_DEFAULT;
-    head->params[KITHI_KICKS] = g.kicks = walks ? kicks : 0;
+    head->params[KITHI_PARAM_KICKS] = g.kicks = walks ? kicks : 0;
     return kithi_cf_choose(fit_of(&g), request, slot_bits, head);
 }
 
@@ -278,7 +278,7 @@ static void recount(kith_filter *f) {
 
 const kithi_kind kithi_kind_cuckoo = {
     .id = KITHI_CUCKOO_ID,
-    .params = KITHI_CUCKOO_PARAMS,
+    .params = KITHI_CUCKOO_PARAMS_MASK,
     .info =
         {
             .name = "cuckoo",

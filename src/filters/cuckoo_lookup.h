@@ -6,9 +6,10 @@
 #include "filters/common/cf_lookup.h"
 
 #define KITHI_CUCKOO_ID 4
-#define KITHI_CUCKOO_PARAMS (KITHI_CF_PARAMS | 1 << KITHI_BUCKET_SLOTS | 1 << KITHI_ALTERNATE | 1 << KITHI_KICKS)
+#define KITHI_CUCKOO_PARAMS_MASK                                                                                       \
+    (KITHI_CF_PARAMS_MASK | 1 << KITHI_PARAM_BUCKET_SLOTS | 1 << KITHI_PARAM_ALTERNATE | 1 << KITHI_PARAM_KICKS)
 
-/* The values of KITHI_ALTERNATE, the rule by which one bucket of a key is computed from the other: see cuckoo.c.
+/* The values of KITHI_PARAM_ALTERNATE, the rule by which one bucket of a key is computed from the other: see cuckoo.c.
  * overlap has only the first rule; code that both kinds share calls it KITHI_ALTERNATE_PARTNER. */
 enum { KITHI_CUCKOO_HALVES = KITHI_ALTERNATE_PARTNER, KITHI_CUCKOO_SIMPLE, KITHI_CUCKOO_XOR };
 
@@ -96,7 +97,7 @@ KITHI_INLINE bool kithi_cuckoo_has(const kithi_geometry *g, const uint8_t *body,
 
 static const kithi_lookup kithi_lookup_cuckoo = {
     KITHI_CUCKOO_ID,
-    KITHI_CUCKOO_PARAMS,
+    KITHI_CUCKOO_PARAMS_MASK,
     true, /* adds */
     kithi_cuckoo_decode_head,
     kithi_cuckoo_shape,

@@ -98,11 +98,11 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     choose_segments(keys, &g);
     if (log2((double)kithi_fuse_shard_cells(&g)) + log2((double)g.shards) + (double)g.cell_bits > DIGEST_BITS)
         return KITH_E_DIGEST_BITS;
-    head->params[KITHI_FUSE_CELL_BITS] = g.cell_bits;
-    head->params[KITHI_FUSE_ARITY] = g.arity;
-    head->params[KITHI_FUSE_SEGMENT] = g.segment;
-    head->params[KITHI_FUSE_SEGMENTS] = g.segments;
-    head->params[KITHI_FUSE_SHARDS] = g.shards;
+    head->params[KITHI_PARAM_FUSE_CELL_BITS] = g.cell_bits;
+    head->params[KITHI_PARAM_FUSE_ARITY] = g.arity;
+    head->params[KITHI_PARAM_FUSE_SEGMENT] = g.segment;
+    head->params[KITHI_PARAM_FUSE_SEGMENTS] = g.segments;
+    head->params[KITHI_PARAM_FUSE_SHARDS] = g.shards;
     return KITH_OK;
 }
 
@@ -286,7 +286,7 @@ static const char *check(const kith_filter *f) {
 
 const kithi_kind kithi_kind_fuse = {
     .id = KITHI_FUSE_ID,
-    .params = KITHI_FUSE_PARAMS,
+    .params = KITHI_FUSE_PARAMS_MASK,
     .info =
         {
             .name = "fuse",

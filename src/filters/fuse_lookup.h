@@ -9,8 +9,14 @@
 #define KITHI_FUSE_ID 8
 
 /* The indices of the parameters. */
-enum { KITHI_FUSE_CELL_BITS, KITHI_FUSE_ARITY, KITHI_FUSE_SEGMENT, KITHI_FUSE_SEGMENTS, KITHI_FUSE_SHARDS };
-#define KITHI_FUSE_PARAMS ((1 << (KITHI_FUSE_SHARDS + 1)) - 1)
+enum {
+    KITHI_PARAM_FUSE_CELL_BITS,
+    KITHI_PARAM_FUSE_ARITY,
+    KITHI_PARAM_FUSE_SEGMENT,
+    KITHI_PARAM_FUSE_SEGMENTS,
+    KITHI_PARAM_FUSE_SHARDS
+};
+#define KITHI_FUSE_PARAMS_MASK ((1 << (KITHI_PARAM_FUSE_SHARDS + 1)) - 1)
 
 #define KITHI_FUSE_CELL_BITS_MIN 4
 #define KITHI_FUSE_CELL_BITS_MAX 32
@@ -33,11 +39,11 @@ static inline kithi_geometry kithi_fuse_decode(const kithi_head *head) {
     kithi_geometry geometry;
     memset(&geometry, 0, sizeof geometry);
     kithi_fuse_geometry *g = &geometry.fuse;
-    g->cell_bits = head->params[KITHI_FUSE_CELL_BITS];
-    g->arity = head->params[KITHI_FUSE_ARITY];
-    g->segment = head->params[KITHI_FUSE_SEGMENT];
-    g->segments = head->params[KITHI_FUSE_SEGMENTS];
-    g->shards = head->params[KITHI_FUSE_SHARDS];
+    g->cell_bits = head->params[KITHI_PARAM_FUSE_CELL_BITS];
+    g->arity = head->params[KITHI_PARAM_FUSE_ARITY];
+    g->segment = head->params[KITHI_PARAM_FUSE_SEGMENT];
+    g->segments = head->params[KITHI_PARAM_FUSE_SEGMENTS];
+    g->shards = head->params[KITHI_PARAM_FUSE_SHARDS];
     g->starts = g->segments * g->segment;
     /* A load of the last cell reads 8 bytes from its first byte on. */
     g->shard_bytes =
@@ -53,8 +59,8 @@ static inline kith_status kithi_fuse_shape(const kithi_head *head, kithi_shape *
                  kithi_fuse_shard_cells(&g) < KITHI_FUSE_SHARD_CELLS_MAX && g.shards >= 1 &&
                  (g.shards & (g.shards - 1)) == 0;
     memset(shape, 0, sizeof *shape);
-    if (!valid || !kithi_mul(g.shards, kithi_fuse_shard_cells(&g), &shape->cells) ||
-        !kithi_mul(g.shards, g.shard_bytes, &shape->body_bytes) || shape->body_bytes > UINT64_C(1) << 62)
+    if (!valid || !kithi_checked_mul(g.shards, kithi_fuse_shard_cells(&g), &shape->cells) ||
+        !kithi_checked_mul(g.shards, g.shard_bytes, &shape->body_bytes) || shape->body_bytes > UINT64_C(1) << 62)
         return KITH_E_CORRUPT;
     shape->cell_bits = (unsigned)g.cell_bits;
     shape->fingerprint_bits = (unsigned)g.cell_bits;
@@ -127,7 +133,7 @@ static inline bool kithi_fuse_has(const kithi_geometry *g, const uint8_t *body, 
 
 static const kithi_lookup kithi_lookup_fuse = {
     KITHI_FUSE_ID,
-    KITHI_FUSE_PARAMS,
+    KITHI_FUSE_PARAMS_MASK,
     false, /* adds */
     kithi_fuse_decode,
     kithi_fuse_shape,

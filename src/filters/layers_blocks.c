@@ -177,7 +177,8 @@ kith_status kithi_layers_grow(kith_filter *f) {
     kithi_head layer;
     uint64_t layer_bytes, capacity, grown_bytes;
     if (count == KITHI_LAYERS_MAX || kithi_layers_plan(&f->head, count, &layer) != KITH_OK ||
-        !kithi_block_bytes(layer.body_bytes, &layer_bytes) || !kithi_add(f->head.capacity, layer.capacity, &capacity))
+        !kithi_block_bytes(layer.body_bytes, &layer_bytes) ||
+        !kithi_checked_add(f->head.capacity, layer.capacity, &capacity))
         return KITH_E_FULL;
     uint64_t block_bytes = kithi_layers_padded(layer_bytes), body_bytes = f->head.body_bytes + block_bytes;
     if (!kithi_block_bytes(body_bytes, &grown_bytes))

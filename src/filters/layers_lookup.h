@@ -14,24 +14,24 @@
 
 /* The indices of the parameters. */
 enum {
-    KITHI_LAYERS_INNER,
-    KITHI_LAYERS_GROWTH,
-    KITHI_LAYERS_COUNT,
-    KITHI_LAYERS_FIRST_CAPACITY,
-    KITHI_LAYERS_INNER_OPTIONS /* two of them */
+    KITHI_PARAM_LAYERS_INNER,
+    KITHI_PARAM_LAYERS_GROWTH,
+    KITHI_PARAM_LAYERS_COUNT,
+    KITHI_PARAM_LAYERS_FIRST_CAPACITY,
+    KITHI_PARAM_LAYERS_INNER_OPTIONS /* two of them */
 };
-#define KITHI_LAYERS_PARAMS ((1 << (KITHI_LAYERS_INNER_OPTIONS + 2)) - 1)
+#define KITHI_LAYERS_PARAMS_MASK ((1 << (KITHI_PARAM_LAYERS_INNER_OPTIONS + 2)) - 1)
 
 static inline kithi_geometry kithi_layers_decode(const kithi_head *head) {
     kithi_geometry geometry;
     memset(&geometry, 0, sizeof geometry);
     kithi_layers_geometry *g = &geometry.layers;
-    g->inner = head->params[KITHI_LAYERS_INNER];
-    g->growth = head->params[KITHI_LAYERS_GROWTH];
-    g->count = head->params[KITHI_LAYERS_COUNT];
-    g->first_capacity = head->params[KITHI_LAYERS_FIRST_CAPACITY];
+    g->inner = head->params[KITHI_PARAM_LAYERS_INNER];
+    g->growth = head->params[KITHI_PARAM_LAYERS_GROWTH];
+    g->count = head->params[KITHI_PARAM_LAYERS_COUNT];
+    g->first_capacity = head->params[KITHI_PARAM_LAYERS_FIRST_CAPACITY];
     for (unsigned i = 0; i < 2; i++)
-        g->inner_options[i] = head->params[KITHI_LAYERS_INNER_OPTIONS + i];
+        g->inner_options[i] = head->params[KITHI_PARAM_LAYERS_INNER_OPTIONS + i];
     return geometry;
 }
 
@@ -75,7 +75,7 @@ static inline bool kithi_layers_capacity(const kithi_head *head, unsigned i, uin
     kithi_layers_geometry g = kithi_layers_decode(head).layers;
     *capacity = g.first_capacity;
     for (unsigned j = 0; j < i; j++)
-        if (!kithi_mul(*capacity, g.growth, capacity))
+        if (!kithi_checked_mul(*capacity, g.growth, capacity))
             return false;
     return true;
 }
@@ -88,7 +88,7 @@ static inline double kithi_layers_rate(const kithi_head *head, unsigned i) {
 
 /* Returns log2(1/x), 0 < x < 1, rounded up to a multiple of 2^-20. It is computed bit by bit, because a program that
  * includes kith/reader.h need not link the mathematical library. */
-static inline double kithi_bits_of_rate(double x) {
+static inline double kithi_log2_inverse(double x) {
     double bits = 0;
     for (; x < 1; x *= 2)
         bits++;
@@ -118,13 +118,13 @@ static inline bool kithi_layers_fits(const kithi_head *head, unsigned i, const k
            !layer->store.is_store && kithi_hash_is_same(&layer->hash, &head->hash) &&
            kithi_layers_capacity(head, i, &capacity) && layer->capacity == capacity && layer->rate > 0 &&
            layer->rate <= kithi_layers_rate(head, i) * (1 + 1e-9) &&
-           (double)layer->body_bytes * 8 >= 0.9 * (double)layer->capacity * kithi_bits_of_rate(layer->rate);
+           (double)layer->body_bytes * 8 >= 0.9 * (double)layer->capacity * kithi_log2_inverse(layer->rate);
 }
 
 static const kithi_lookup kithi_lookup_layers = {
-    KITHI_LAYERS_ID,         KITHI_LAYERS_PARAMS, true, /* adds */
-    kithi_layers_decode,     kithi_layers_shape,  NULL, /* has */
-    kithi_layers_inner_kind, kithi_layers_block,  kithi_layers_fits,
+    KITHI_LAYERS_ID,         KITHI_LAYERS_PARAMS_MASK, true, /* adds */
+    kithi_layers_decode,     kithi_layers_shape,       NULL, /* has */
+    kithi_layers_inner_kind, kithi_layers_block,       kithi_layers_fits,
 };
 
 #endif

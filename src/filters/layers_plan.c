@@ -8,12 +8,12 @@
 #include "plan/planner.h"
 
 void kithi_layers_encode(const kithi_layers_geometry *g, kithi_head *head) {
-    head->params[KITHI_LAYERS_INNER] = g->inner;
-    head->params[KITHI_LAYERS_GROWTH] = g->growth;
-    head->params[KITHI_LAYERS_COUNT] = g->count;
-    head->params[KITHI_LAYERS_FIRST_CAPACITY] = g->first_capacity;
-    head->params[KITHI_LAYERS_INNER_OPTIONS] = g->inner_options[0];
-    head->params[KITHI_LAYERS_INNER_OPTIONS + 1] = g->inner_options[1];
+    head->params[KITHI_PARAM_LAYERS_INNER] = g->inner;
+    head->params[KITHI_PARAM_LAYERS_GROWTH] = g->growth;
+    head->params[KITHI_PARAM_LAYERS_COUNT] = g->count;
+    head->params[KITHI_PARAM_LAYERS_FIRST_CAPACITY] = g->first_capacity;
+    head->params[KITHI_PARAM_LAYERS_INNER_OPTIONS] = g->inner_options[0];
+    head->params[KITHI_PARAM_LAYERS_INNER_OPTIONS + 1] = g->inner_options[1];
 }
 
 uint64_t kithi_layers_inner_option(const kithi_layers_geometry *g, unsigned index) {
@@ -70,7 +70,7 @@ kith_status kithi_layers_plan_first(kithi_head *head) {
 
 kith_status kithi_layers_first(const kithi_head *head, kithi_head *layer) {
     uint64_t any = 0;
-    for (unsigned i = 0; i < KITHI_PARAMS; i++)
+    for (unsigned i = 0; i < KITHI_PARAM_COUNT; i++)
         any |= head->first_params[i];
     if (any == 0)
         return kithi_layers_plan(head, 0, layer);

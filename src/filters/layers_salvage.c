@@ -16,7 +16,7 @@
 /* Returns a + b, or UINT64_MAX if that is too large. */
 static uint64_t sum_of(uint64_t a, uint64_t b) {
     uint64_t sum;
-    return kithi_add(a, b, &sum) ? sum : UINT64_MAX;
+    return kithi_checked_add(a, b, &sum) ? sum : UINT64_MAX;
 }
 
 /* Writes the sizes of the layers, which follow from the plan, into the directory. Returns false if they do not add up

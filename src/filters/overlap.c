@@ -211,7 +211,7 @@ static void recount(kith_filter *f) {
 
 const kithi_kind kithi_kind_overlap = {
     .id = KITHI_OVERLAP_ID,
-    .params = KITHI_OVERLAP_PARAMS,
+    .params = KITHI_OVERLAP_PARAMS_MASK,
     .info =
         {
             .name = "overlap",

@@ -6,7 +6,7 @@
 #include "filters/common/cf_lookup.h"
 
 #define KITHI_OVERLAP_ID 5
-#define KITHI_OVERLAP_PARAMS (KITHI_CF_PARAMS)
+#define KITHI_OVERLAP_PARAMS_MASK (KITHI_CF_PARAMS_MASK)
 
 #define KITHI_OVERLAP_SLOT_BITS_MIN 3
 
@@ -81,7 +81,7 @@ static inline bool kithi_overlap_has(const kithi_geometry *g, const uint8_t *bod
 
 static const kithi_lookup kithi_lookup_overlap = {
     KITHI_OVERLAP_ID,
-    KITHI_OVERLAP_PARAMS,
+    KITHI_OVERLAP_PARAMS_MASK,
     true, /* adds */
     kithi_overlap_decode_head,
     kithi_overlap_shape,

@@ -128,12 +128,12 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
         return KITH_E_DIGEST_BITS;
     if (request->attempt >= LAST_ATTEMPT)
         g.stash = request->capacity > STASH_KEYS ? request->capacity : STASH_KEYS;
-    head->params[KITHI_RIBBON_BITS] = g.bits;
+    head->params[KITHI_PARAM_RIBBON_BITS] = g.bits;
     for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++)
-        head->params[KITHI_RIBBON_SLOTS + i] = g.slots[i];
-    head->params[KITHI_RIBBON_STASH] = g.stash;
-    head->params[KITHI_RIBBON_SHARDS] = g.shards;
-    head->params[KITHI_RIBBON_SALT] = request->attempt;
+        head->params[KITHI_PARAM_RIBBON_SLOTS + i] = g.slots[i];
+    head->params[KITHI_PARAM_RIBBON_STASH] = g.stash;
+    head->params[KITHI_PARAM_RIBBON_SHARDS] = g.shards;
+    head->params[KITHI_PARAM_RIBBON_SALT] = request->attempt;
     return KITH_OK;
 }
 
@@ -329,7 +329,7 @@ static const char *check(const kith_filter *f) {
         const char *broken = check_shard(g, f->body + i * g->shard_bytes);
         if (broken != NULL)
             return broken;
-        if (!kithi_add(keys, kithi_load64(f->body + i * g->shard_bytes), &keys) || keys > f->head.count)
+        if (!kithi_checked_add(keys, kithi_load64(f->body + i * g->shard_bytes), &keys) || keys > f->head.count)
             return "the shards have more keys than the count";
     }
     return keys == f->head.count ? NULL : "the shards have fewer keys than the count";
@@ -337,7 +337,7 @@ static const char *check(const kith_filter *f) {
 
 const kithi_kind kithi_kind_ribbon = {
     .id = KITHI_RIBBON_ID,
-    .params = KITHI_RIBBON_PARAMS,
+    .params = KITHI_RIBBON_PARAMS_MASK,
     .info =
         {
             .name = "ribbon",

@@ -21,13 +21,13 @@
 
 /* The indices of the parameters. */
 enum {
-    KITHI_RIBBON_BITS,
-    KITHI_RIBBON_SLOTS, /* one for each level */
-    KITHI_RIBBON_STASH = KITHI_RIBBON_SLOTS + KITHI_RIBBON_LEVELS,
-    KITHI_RIBBON_SHARDS,
-    KITHI_RIBBON_SALT
+    KITHI_PARAM_RIBBON_BITS,
+    KITHI_PARAM_RIBBON_SLOTS, /* one for each level */
+    KITHI_PARAM_RIBBON_STASH = KITHI_PARAM_RIBBON_SLOTS + KITHI_RIBBON_LEVELS,
+    KITHI_PARAM_RIBBON_SHARDS,
+    KITHI_PARAM_RIBBON_SALT
 };
-#define KITHI_RIBBON_PARAMS ((1 << (KITHI_RIBBON_SALT + 1)) - 1)
+#define KITHI_RIBBON_PARAMS_MASK ((1 << (KITHI_PARAM_RIBBON_SALT + 1)) - 1)
 
 /* One equation. It says that the XOR of those slots start + i for which bit i of `row` is set equals `fingerprint`. Bit
  * 0 of `row` is always set. */
@@ -91,12 +91,12 @@ static inline kithi_geometry kithi_ribbon_decode(const kithi_head *head) {
     kithi_geometry geometry;
     memset(&geometry, 0, sizeof geometry);
     kithi_ribbon_geometry *g = &geometry.ribbon;
-    g->bits = head->params[KITHI_RIBBON_BITS];
+    g->bits = head->params[KITHI_PARAM_RIBBON_BITS];
     for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++)
-        g->slots[i] = head->params[KITHI_RIBBON_SLOTS + i];
-    g->stash = head->params[KITHI_RIBBON_STASH];
-    g->shards = head->params[KITHI_RIBBON_SHARDS];
-    g->salt = head->params[KITHI_RIBBON_SALT];
+        g->slots[i] = head->params[KITHI_PARAM_RIBBON_SLOTS + i];
+    g->stash = head->params[KITHI_PARAM_RIBBON_STASH];
+    g->shards = head->params[KITHI_PARAM_RIBBON_SHARDS];
+    g->salt = head->params[KITHI_PARAM_RIBBON_SALT];
     kithi_ribbon_lay_out(g);
     return geometry;
 }
@@ -113,8 +113,8 @@ static inline kith_status kithi_ribbon_shape(const kithi_head *head, kithi_shape
     for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++)
         valid = valid && g.slots[i] <= KITHI_RIBBON_SLOTS_MAX && g.slots[i] % KITHI_RIBBON_BLOCK == 0;
     memset(shape, 0, sizeof *shape);
-    if (!valid || !kithi_mul(g.shards, kithi_ribbon_all_slots(&g), &shape->cells) ||
-        !kithi_mul(g.shards, g.shard_bytes, &shape->body_bytes) || shape->body_bytes > UINT64_C(1) << 62)
+    if (!valid || !kithi_checked_mul(g.shards, kithi_ribbon_all_slots(&g), &shape->cells) ||
+        !kithi_checked_mul(g.shards, g.shard_bytes, &shape->body_bytes) || shape->body_bytes > UINT64_C(1) << 62)
         return KITH_E_CORRUPT;
     shape->cell_bits = (unsigned)g.bits;
     shape->fingerprint_bits = (unsigned)g.bits;
@@ -222,7 +222,7 @@ static inline bool kithi_ribbon_has(const kithi_geometry *g, const uint8_t *body
 
 static const kithi_lookup kithi_lookup_ribbon = {
     KITHI_RIBBON_ID,
-    KITHI_RIBBON_PARAMS,
+    KITHI_RIBBON_PARAMS_MASK,
     false, /* adds */
     kithi_ribbon_decode,
     kithi_ribbon_shape,

@@ -36,7 +36,7 @@ static void write_header(uint8_t *block, const kithi_head *head, uint64_t body_c
     kithi_store64(block + KITHI_AT_COUNT, head->count);
     kithi_store64(block + KITHI_AT_FILL, head->fill);
     kithi_store64(block + KITHI_AT_BODY_BYTES, head->body_bytes);
-    for (size_t i = 0; i < KITHI_PARAMS; i++)
+    for (size_t i = 0; i < KITHI_PARAM_COUNT; i++)
         kithi_store64(block + KITHI_AT_PARAMS + 8 * i, head->params[i]);
     kithi_store64(block + KITHI_AT_SEQUENCE, head->store.sequence);
     kithi_store64(block + KITHI_AT_BODY_CHECKSUM, body_checksum);

@@ -15,7 +15,7 @@
 #define KITHI_BODY_ALIGNMENT 64
 #define KITHI_CHECKED_BYTES 65536 /* bytes of the body that one checksum covers: a page */
 #define KITHI_FORMAT_VERSION 1
-#define KITHI_PARAMS 8 /* their meaning depends on the kind */
+#define KITHI_PARAM_COUNT 8 /* their meaning depends on the kind */
 #define KITHI_STORE_ID_BYTES 16
 #define KITHI_SEQUENCE_MAX (UINT64_C(1) << 62) /* of a record in the journal of a store */
 
@@ -37,13 +37,13 @@ typedef struct kithi_head {
      * longer than two scalar ones. */
     uint64_t body_bytes;
     uint64_t fill; /* number of nonzero cells (Bloom and counting kinds) or of stash entries (cuckoo kinds); else 0 */
-    uint64_t params[KITHI_PARAMS];
+    uint64_t params[KITHI_PARAM_COUNT];
     uint64_t recipe;      /* how a program turned its input into keys; at most KITHI_RECIPE_MAX */
     uint64_t notes_bytes; /* size of the notes after the checksums (notes.h); 0: no notes */
     kithi_store_mark store;
     /* Not stored. In a header of kind layers that was planned together with its first layer, these are the parameters
      * of that layer, which are never all 0. In any other header they are all 0. */
-    uint64_t first_params[KITHI_PARAMS];
+    uint64_t first_params[KITHI_PARAM_COUNT];
 } kithi_head;
 
 #define KITHI_RECIPE_MAX ((UINT64_C(1) << 48) - 1)
@@ -74,7 +74,8 @@ enum {
     KITHI_AT_BODY_CHECKSUM = 176,
     KITHI_AT_HEADER_CHECKSUM = 184
 };
-static_assert(KITHI_AT_PARAMS + 8 * KITHI_PARAMS == KITHI_AT_SEQUENCE, "the sequence number follows the parameters");
+static_assert(KITHI_AT_PARAMS + 8 * KITHI_PARAM_COUNT == KITHI_AT_SEQUENCE,
+              "the sequence number follows the parameters");
 static_assert(KITHI_AT_STORE_ID + KITHI_STORE_ID_BYTES == KITHI_AT_HASH, "the hash follows the store id");
 static_assert(KITHI_AT_HEADER_CHECKSUM + 8 == KITHI_HEADER_BYTES, "the header's checksum is its last field");
 static_assert(KITHI_HEADER_BYTES % KITHI_BODY_ALIGNMENT == 0, "the body is aligned in the file");

@@ -138,7 +138,7 @@ static inline kith_status kithi_head_read(const uint8_t *bytes, uint64_t byte_co
     memcpy(head->store.id, bytes + KITHI_AT_STORE_ID, sizeof head->store.id);
     uint64_t rate_bits = kithi_load64(bytes + KITHI_AT_RATE);
     memcpy(&head->rate, &rate_bits, sizeof head->rate);
-    for (size_t i = 0; i < KITHI_PARAMS; i++)
+    for (size_t i = 0; i < KITHI_PARAM_COUNT; i++)
         head->params[i] = kithi_load64(bytes + KITHI_AT_PARAMS + 8 * i);
     if (!kithi_hash_is_valid(&head->hash))
         return KITH_E_CORRUPT;
@@ -150,7 +150,7 @@ static inline kith_status kithi_head_check(const kithi_head *head, unsigned para
     bool rate_valid = head->rate > 0 && head->rate < 1; /* false for NaN */
     if (!rate_valid || head->capacity == 0)
         return KITH_E_CORRUPT;
-    for (unsigned i = 0; i < KITHI_PARAMS; i++)
+    for (unsigned i = 0; i < KITHI_PARAM_COUNT; i++)
         if ((params >> i & 1) == 0 && head->params[i] != 0)
             return KITH_E_CORRUPT;
     return KITH_OK;

@@ -18,7 +18,8 @@ static bool read_number(const char *text, size_t length, uint64_t *value) {
         return false;
     uint64_t x = 0;
     for (size_t i = 0; i < length; i++) {
-        if (text[i] < '0' || text[i] > '9' || !kithi_mul(x, 10, &x) || !kithi_add(x, (uint64_t)(text[i] - '0'), &x))
+        if (text[i] < '0' || text[i] > '9' || !kithi_checked_mul(x, 10, &x) ||
+            !kithi_checked_add(x, (uint64_t)(text[i] - '0'), &x))
             return false;
     }
     *value = x;

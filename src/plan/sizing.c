@@ -281,10 +281,10 @@ static double lanes_power(double x, unsigned lanes) {
     return x;
 }
 
-#define EXPONENT_FEW 4096
+#define SMALL_EXPONENT_MAX 4096
 
-/* Returns x^n for 0 <= x <= 1. The relative error is up to n * 2^-53. For n up to EXPONENT_FEW this is faster than
- * pow(). */
+/* Returns x^n for 0 <= x <= 1. The relative error is up to n * 2^-53. For n up to SMALL_EXPONENT_MAX this is faster
+ * than pow(). */
 static double small_power(double x, unsigned n) {
     double power = 1;
     for (; n > 0; n /= 2) {
@@ -423,7 +423,8 @@ static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t block
     double miss[3] = {1 - 1 / w, 1 - 2 / w, 1 - 3 / w}, at_mode[3], z[3];
     lane_moments m = lane_moments_of(lanes, w);
     block_sums sums = {0};
-    assert(mode <= EXPONENT_FEW); /* lanes have at most 128 cells, and blocked_quantile() allows 32 keys per cell */
+    /* Lanes have at most 128 cells, and blocked_quantile() allows 32 keys per cell. */
+    assert(mode <= SMALL_EXPONENT_MAX);
     for (unsigned i = 0; i < 3; i++)
         z[i] = at_mode[i] = how == ROUGH ? small_power(miss[i], (unsigned)mode) : pow(miss[i], mode);
     if (blocks == 1) {
@@ -580,7 +581,8 @@ static double least_blocked_rate(unsigned lanes, unsigned lane_cells, uint64_t b
         power *= 1 - 1 / (double)lane_cells;
         error *= 2;
         double hit = (1 - power) / (double)blocks;
-        sum += sign_choose * (n <= EXPONENT_FEW ? small_power(1 - hit, (unsigned)n) : exp((double)n * log1p(-hit)));
+        sum +=
+            sign_choose * (n <= SMALL_EXPONENT_MAX ? small_power(1 - hit, (unsigned)n) : exp((double)n * log1p(-hit)));
     }
     return sum - error;
 }

@@ -190,7 +190,7 @@ kith_status kithi_journal_next(kithi_journal *j, kithi_position *at, kithi_recor
  * Each offset at which a large record seems to begin costs 64 KiB of hashing. In a forged file this could be every
  * offset, so the search gives up after hashing about 16 times the size of the file. What a crash leaves behind needs
  * less hashing than the file has bytes. */
-kith_status kithi_journal_find(kithi_journal *j, kithi_search_state *at, kithi_record *r, bool *found) {
+kith_status kithi_journal_find(kithi_journal *j, kithi_journal_search *at, kithi_record *r, bool *found) {
     uint64_t file_bytes;
     *found = false;
     if (j->files->size(j->files->context, j->file, &file_bytes) != 0)
@@ -212,7 +212,7 @@ kith_status kithi_journal_find(kithi_journal *j, kithi_search_state *at, kithi_r
 /* There is no record in place at `at`. Returns KITH_E_CORRUPT if a later record says that there was one, and that it
  * was synced. */
 static kith_status look_for_proof(kithi_journal *j, const kithi_position *at) {
-    kithi_search_state search = {.offset = at->offset};
+    kithi_journal_search search = {.offset = at->offset};
     for (;;) {
         kithi_record r;
         bool found;

@@ -90,15 +90,15 @@ void kithi_journal_forget(kithi_journal *j);
 kith_status kithi_journal_next(kithi_journal *j, kithi_position *at, kithi_record *record, bool *found);
 
 /* A search for valid records, in place or not. Initialise with the offset at which it begins, a multiple of 8. */
-typedef struct kithi_search_state {
+typedef struct kithi_journal_search {
     uint64_t offset;
     uint64_t hashed; /* bytes that were hashed so far */
-} kithi_search_state;
+} kithi_journal_search;
 
 /* Finds the next valid record, and moves at->offset past it. *found is false if there is none. The digests stay valid
  * until the next call. Returns KITH_E_CORRUPT if the search would take too long, and fails if the file cannot be
  * read. */
-kith_status kithi_journal_find(kithi_journal *j, kithi_search_state *at, kithi_record *record, bool *found);
+kith_status kithi_journal_find(kithi_journal *j, kithi_journal_search *at, kithi_record *record, bool *found);
 
 /* Reads the journal from *at on, and moves *at to the end of the last complete batch (a record outside of a batch
  * counts as one). Sets *synced to the highest sequence number that was synced according to the records before the new

@@ -228,7 +228,7 @@ static kith_status remake_header(const repair *r, kithi_journal *j, bool *found)
     if (status != KITH_OK || got < sizeof checksum)
         return status;
     j->start.previous = start.previous = kithi_load64(checksum);
-    kithi_search_state search = {.offset = start.offset};
+    kithi_journal_search search = {.offset = start.offset};
     status = kithi_journal_find(j, &search, &first, found);
     if (status != KITH_OK || !*found || first.previous != start.previous) {
         *found = false;
@@ -304,7 +304,7 @@ static kith_status apply_inexact(repair *r, const kithi_record *record) {
 }
 
 /* Finds the next record that is newer than number `after`. */
-static kith_status next_newer(kithi_journal *j, kithi_search_state *at, uint64_t after, kithi_record *record,
+static kith_status next_newer(kithi_journal *j, kithi_journal_search *at, uint64_t after, kithi_record *record,
                               bool *found) {
     kith_status status;
     do
@@ -318,7 +318,7 @@ static kith_status next_newer(kithi_journal *j, kithi_search_state *at, uint64_t
 
 /* Sets *last to the number of the last record that counts, and report.tail_bytes to what follows it. */
 static kith_status find_last(repair *r, kithi_journal *j, uint64_t *last) {
-    kithi_search_state at = {.offset = KITHI_JOURNAL_HEADER_BYTES};
+    kithi_journal_search at = {.offset = KITHI_JOURNAL_HEADER_BYTES};
     kithi_record record;
     uint64_t seen = 0, end = KITHI_JOURNAL_HEADER_BYTES, file_bytes;
     bool found = true;
@@ -357,7 +357,7 @@ static void lose(repair *r, uint64_t from, uint64_t to, uint64_t bytes) {
 
 static kith_status apply_journal(repair *r, kithi_journal *j) {
     uint64_t last, expected = r->mark.sequence + 1;
-    kithi_search_state at = {.offset = KITHI_JOURNAL_HEADER_BYTES};
+    kithi_journal_search at = {.offset = KITHI_JOURNAL_HEADER_BYTES};
     kithi_record record;
     kith_status status = find_last(r, j, &last);
     if (status == KITH_OK && j->head.base >= expected) { /* the file is older than the journal */

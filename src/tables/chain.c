@@ -82,7 +82,7 @@ static uint64_t hash_of(const kith_table *t, const kithi_key *key) {
  * such that limit_of(slots_for(keys)) >= keys. slots_for returns false on overflow. */
 static bool slots_for(const kith_table *t, uint64_t keys, uint64_t *slots) {
     uint64_t percent;
-    if (!kithi_mul(keys, 100, &percent) || !kithi_add(percent, t->options[LOAD] - 1, &percent))
+    if (!kithi_checked_mul(keys, 100, &percent) || !kithi_checked_add(percent, t->options[LOAD] - 1, &percent))
         return false;
     *slots = percent / t->options[LOAD];
     return true;
@@ -90,7 +90,7 @@ static bool slots_for(const kith_table *t, uint64_t keys, uint64_t *slots) {
 
 static uint64_t limit_of(const kith_table *t, uint64_t slots) {
     uint64_t percent;
-    if (t->options[GROW] == GROW_NO || !kithi_mul(slots, t->options[LOAD], &percent))
+    if (t->options[GROW] == GROW_NO || !kithi_checked_mul(slots, t->options[LOAD], &percent))
         return UINT64_MAX;
     return percent / 100;
 }
@@ -104,7 +104,7 @@ static void link_node(node **heads, uint64_t slots, node *n) {
 static kith_status resize(kith_table *t, uint64_t slots) {
     chain *c = chain_of(t);
     uint64_t bytes;
-    if (!kithi_mul(slots, sizeof(node *), &bytes))
+    if (!kithi_checked_mul(slots, sizeof(node *), &bytes))
         return KITH_E_TOO_LARGE;
     node **heads = kithi_allocate(&t->allocator, bytes);
     if (heads == NULL)

@@ -178,8 +178,8 @@ static const char *check(const kith_table *t) {
 
 /* ---- images: tables as one block of bytes (table_kind.h) ---- */
 
-enum { PARAM_BUCKETS = KITHI_TABLE_PARAMS, PARAM_OPTIONS, PARAM_SEED };
-static_assert(PARAM_SEED < KITHI_PARAMS, "the parameters fit into a header");
+enum { PARAM_BUCKETS = KITHI_PARAM_TABLE_FIRST_FREE, PARAM_OPTIONS, PARAM_SEED };
+static_assert(PARAM_SEED < KITHI_PARAM_COUNT, "the parameters fit into a header");
 
 /* The options in a word: a byte each for layout, d, b, insert and load, four bits each for start and evict, and 16 bits
  * for max. The last three are 0 by default. */

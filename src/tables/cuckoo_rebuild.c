@@ -66,8 +66,8 @@ uint64_t kithi_cuckoo_buckets_for(const kith_table *t, uint64_t keys) {
  * Returns false on overflow. */
 static bool body_bytes_of(uint64_t buckets, unsigned b, unsigned record_bytes, uint64_t *bytes) {
     uint64_t slots;
-    if (!kithi_mul(buckets, b, &slots) || !kithi_mul(slots, record_bytes + 1, bytes) ||
-        !kithi_add(*bytes, 8 + KITHI_BODY_ALIGNMENT - 1, bytes))
+    if (!kithi_checked_mul(buckets, b, &slots) || !kithi_checked_mul(slots, record_bytes + 1, bytes) ||
+        !kithi_checked_add(*bytes, 8 + KITHI_BODY_ALIGNMENT - 1, bytes))
         return false;
     *bytes -= *bytes % KITHI_BODY_ALIGNMENT;
     return true;

@@ -115,7 +115,7 @@ static inline uint64_t kithi_cuckoo_bucket_at(const kithi_cuckoo *c, unsigned i,
 
 /* Returns the hash value that gives the second bucket, if all buckets come from one hash value. */
 static inline uint64_t kithi_cuckoo_second(uint64_t hash) {
-    return kithi_rotate(hash, 27);
+    return kithi_rotate_left(hash, 27);
 }
 
 /* Returns bucket i of a key; `hash` is kithi_cuckoo_hash(c, key). */

@@ -24,7 +24,7 @@ static inline uint8_t *record_at(const kith_table *t, uint64_t i) {
 static kith_status resize(kith_table *t, uint64_t slots) {
     list *l = list_of(t);
     uint64_t bytes;
-    if (!kithi_mul(slots, t->record_bytes, &bytes))
+    if (!kithi_checked_mul(slots, t->record_bytes, &bytes))
         return KITH_E_TOO_LARGE;
     uint8_t *records = kithi_allocate(&t->allocator, bytes);
     if (records == NULL)

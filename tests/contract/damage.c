@@ -265,7 +265,7 @@ static uint64_t strange(uint64_t *state, uint64_t value) {
 
 static void damage_head(kithi_head *head, uint64_t *state) {
     uint64_t *fields[] = {&head->capacity, &head->count, &head->fill};
-    uint64_t which = draw(state, 3 + KITHI_PARAMS);
+    uint64_t which = draw(state, 3 + KITHI_PARAM_COUNT);
     uint64_t *field = which < 3 ? fields[which] : &head->params[which - 3];
     *field = strange(state, *field);
 }

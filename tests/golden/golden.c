@@ -544,10 +544,10 @@ static void forge(const char *what, const char *from, const char *to) {
     uint8_t *block = (uint8_t *)file.at, *body = block + KITHI_HEADER_BYTES, *at = body + KITHI_LAYERS_DIRECTORY_BYTES;
     kithi_head outer;
     CHECK_OK(kithi_header_read(block, file.used, &outer));
-    uint64_t layers = outer.params[KITHI_LAYERS_COUNT], factor = strcmp(what, "capacities") == 0 ? 1000 : 1;
+    uint64_t layers = outer.params[KITHI_PARAM_LAYERS_COUNT], factor = strcmp(what, "capacities") == 0 ? 1000 : 1;
     CHECK(outer.kind_id == KITHI_LAYERS_ID);
     outer.capacity = 0;
-    outer.params[KITHI_LAYERS_FIRST_CAPACITY] *= factor;
+    outer.params[KITHI_PARAM_LAYERS_FIRST_CAPACITY] *= factor;
     for (uint64_t i = 0; i < layers; i++) {
         kithi_head layer;
         uint64_t layer_bytes = kithi_load64(body + 8 * i);

@@ -116,7 +116,7 @@ static void empty_counter(void *context, uint64_t cell, uint64_t holds, uint64_t
 
 /* Empties an occupied slot, as if an insertion had displaced its key and then lost it. */
 static void drop_some_slot(kith_filter *f, uint64_t dice) {
-    uint64_t regions = f->head.params[KITHI_REGIONS], region_slots = f->shape.cells / regions;
+    uint64_t regions = f->head.params[KITHI_PARAM_REGIONS], region_slots = f->shape.cells / regions;
     uint64_t cell = dice % f->shape.cells;
     while (kith_filter_cell(f, cell) == 0)
         cell = (cell + 1) % f->shape.cells;
@@ -125,7 +125,7 @@ static void drop_some_slot(kith_filter *f, uint64_t dice) {
 }
 
 static bool has_slots(const kith_filter *f) {
-    return f->shape.fingerprint_bits != 0 && f->head.params[KITHI_REGIONS] != 0;
+    return f->shape.fingerprint_bits != 0 && f->head.params[KITHI_PARAM_REGIONS] != 0;
 }
 
 kith_status __real_kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new);

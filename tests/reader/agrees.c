@@ -229,7 +229,7 @@ static void forge_capacities(bytes file, uint64_t factor) {
         kithi_block_seal(body + block.at, &layer);
     }
     outer.capacity *= factor;
-    outer.params[KITHI_LAYERS_FIRST_CAPACITY] *= factor;
+    outer.params[KITHI_PARAM_LAYERS_FIRST_CAPACITY] *= factor;
     kithi_block_seal(file.at, &outer);
 }
 
@@ -260,10 +260,10 @@ static bytes layers_of(const char *name) {
     head.count = layer.count;
     head.rate = 2 * layer.rate;
     head.body_bytes = KITHI_LAYERS_DIRECTORY_BYTES + kithi_layers_padded(inner.used);
-    head.params[KITHI_LAYERS_INNER] = layer.kind_id;
-    head.params[KITHI_LAYERS_GROWTH] = 2;
-    head.params[KITHI_LAYERS_COUNT] = 1;
-    head.params[KITHI_LAYERS_FIRST_CAPACITY] = layer.capacity;
+    head.params[KITHI_PARAM_LAYERS_INNER] = layer.kind_id;
+    head.params[KITHI_PARAM_LAYERS_GROWTH] = 2;
+    head.params[KITHI_PARAM_LAYERS_COUNT] = 1;
+    head.params[KITHI_PARAM_LAYERS_FIRST_CAPACITY] = layer.capacity;
     uint64_t block_bytes;
     CHECK(kithi_block_bytes(head.body_bytes, &block_bytes));
     bytes file = {calloc(1, (size_t)block_bytes), (size_t)block_bytes};

@@ -111,8 +111,8 @@ static void images_know_their_kind(const subject *s) {
     bytes b = read_whole(path);
     kithi_head head;
     CHECK_OK(kithi_header_read(b.at, b.n, &head));
-    CHECK_EQ_U64(head.params[KITHI_TABLE_KIND], UNREGISTERED);
-    head.params[KITHI_TABLE_KIND] = first->id;
+    CHECK_EQ_U64(head.params[KITHI_PARAM_TABLE_KIND], UNREGISTERED);
+    head.params[KITHI_PARAM_TABLE_KIND] = first->id;
     kithi_block_seal(b.at, &head);
     write_whole(path, b);
     CHECK_OK(kith_table_open(path, KITH_OPEN_DEFAULT, NULL, &opened));
@@ -185,7 +185,7 @@ static void forge_kind(const char *path, const kith_table *t, bytes b) {
     enum { IDS = 300 };
     for (uint64_t id = 0; id < IDS; id++) {
         const kithi_table_kind *kind = kithi_table_kind_by_id(id);
-        kith_status status = opens_sealed(path, b, KITHI_TABLE_KIND, id);
+        kith_status status = opens_sealed(path, b, KITHI_PARAM_TABLE_KIND, id);
         if (kind == NULL)
             CHECK_STATUS(status, KITH_E_KIND);
         else if (kind->image == NULL)
@@ -220,8 +220,8 @@ static void damage(const subject *s) {
     forge_count(path, b);
     if (!is_entries(t))
         forge_kind(path, t, b);
-    for (unsigned param = 0; param < KITHI_PARAMS; param++) {
-        if (param == KITHI_TABLE_GENERATOR)
+    for (unsigned param = 0; param < KITHI_PARAM_COUNT; param++) {
+        if (param == KITHI_PARAM_TABLE_GENERATOR)
             continue;
         static const uint64_t VALUES[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 255, 256, 1u << 20, UINT64_MAX};
         kithi_head head;

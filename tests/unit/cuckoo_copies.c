@@ -40,12 +40,12 @@ static kith_filter *new_filter(const layout *l, unsigned slot_bits) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     kithi_head head = {.kind_id = l->kind_id, .capacity = 10000, .rate = .5};
     kithi_shape shape;
-    head.params[KITHI_SLOT_BITS] = slot_bits;
-    head.params[KITHI_HALF] = HALF;
-    head.params[KITHI_REGIONS] = l->regions;
-    head.params[KITHI_BUCKET_SLOTS] = l->b;
-    head.params[KITHI_ALTERNATE] = l->alternate;
-    head.params[KITHI_STASH] = STASH;
+    head.params[KITHI_PARAM_SLOT_BITS] = slot_bits;
+    head.params[KITHI_PARAM_HALF] = HALF;
+    head.params[KITHI_PARAM_REGIONS] = l->regions;
+    head.params[KITHI_PARAM_BUCKET_SLOTS] = l->b;
+    head.params[KITHI_PARAM_ALTERNATE] = l->alternate;
+    head.params[KITHI_PARAM_STASH] = STASH;
     CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
     head.body_bytes = shape.body_bytes;
     kith_filter *f;

@@ -50,12 +50,12 @@ static kith_filter *new_filter(const layout *l, uint64_t regions, unsigned slot_
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     kithi_head head = {.kind_id = l->kind_id, .capacity = UINT64_C(1) << 40, .rate = .5};
     kithi_shape shape;
-    head.params[KITHI_SLOT_BITS] = slot_bits;
-    head.params[KITHI_HALF] = l->b != 0 ? l->slots / 2 / l->b : l->slots / 2 - 1;
-    head.params[KITHI_REGIONS] = l->alternate == 2 ? 1 : regions;
-    head.params[KITHI_BUCKET_SLOTS] = l->b;
-    head.params[KITHI_ALTERNATE] = l->alternate;
-    head.params[KITHI_STASH] = 64;
+    head.params[KITHI_PARAM_SLOT_BITS] = slot_bits;
+    head.params[KITHI_PARAM_HALF] = l->b != 0 ? l->slots / 2 / l->b : l->slots / 2 - 1;
+    head.params[KITHI_PARAM_REGIONS] = l->alternate == 2 ? 1 : regions;
+    head.params[KITHI_PARAM_BUCKET_SLOTS] = l->b;
+    head.params[KITHI_PARAM_ALTERNATE] = l->alternate;
+    head.params[KITHI_PARAM_STASH] = 64;
     CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
     head.body_bytes = shape.body_bytes;
     kith_filter *f;

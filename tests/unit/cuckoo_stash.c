@@ -27,12 +27,12 @@ static const struct {
 
 static kithi_head head_of(size_t l, uint64_t regions, uint64_t capacity) {
     kithi_head head = {.kind_id = LAYOUTS[l].kind_id, .capacity = capacity, .rate = .5};
-    head.params[KITHI_SLOT_BITS] = LAYOUTS[l].slot_bits;
-    head.params[KITHI_HALF] = HALF;
-    head.params[KITHI_REGIONS] = LAYOUTS[l].alternate == 2 ? 1 : regions;
-    head.params[KITHI_BUCKET_SLOTS] = LAYOUTS[l].b;
-    head.params[KITHI_ALTERNATE] = LAYOUTS[l].alternate;
-    head.params[KITHI_STASH] = STASH;
+    head.params[KITHI_PARAM_SLOT_BITS] = LAYOUTS[l].slot_bits;
+    head.params[KITHI_PARAM_HALF] = HALF;
+    head.params[KITHI_PARAM_REGIONS] = LAYOUTS[l].alternate == 2 ? 1 : regions;
+    head.params[KITHI_PARAM_BUCKET_SLOTS] = LAYOUTS[l].b;
+    head.params[KITHI_PARAM_ALTERNATE] = LAYOUTS[l].alternate;
+    head.params[KITHI_PARAM_STASH] = STASH;
     kithi_shape shape;
     CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
     head.body_bytes = shape.body_bytes;
@@ -430,16 +430,16 @@ TEST(parameters_with_an_impossible_stash_are_refused) {
         kithi_shape shape;
         static const uint64_t BAD[] = {KITHI_FIT_STASH_MAX + 1, UINT64_C(1) << 32, UINT64_C(1) << 61, UINT64_MAX};
         for (size_t i = 0; i < LENGTH(BAD); i++) {
-            head.params[KITHI_STASH] = BAD[i];
+            head.params[KITHI_PARAM_STASH] = BAD[i];
             CHECK_STATUS(kind->shape(&head, &shape), KITH_E_CORRUPT);
         }
-        head.params[KITHI_STASH] = KITHI_FIT_STASH_MAX;
+        head.params[KITHI_PARAM_STASH] = KITHI_FIT_STASH_MAX;
         CHECK_OK(kind->shape(&head, &shape));
         if (LAYOUTS[l].b == 0)
             continue;
-        head.params[KITHI_KICKS] = 500; /* random walks have no stash */
+        head.params[KITHI_PARAM_KICKS] = 500; /* random walks have no stash */
         CHECK_STATUS(kind->shape(&head, &shape), KITH_E_CORRUPT);
-        head.params[KITHI_STASH] = 0;
+        head.params[KITHI_PARAM_STASH] = 0;
         CHECK_OK(kind->shape(&head, &shape));
     }
 }
@@ -462,7 +462,7 @@ TEST(a_build_on_several_threads_has_the_bytes_of_adds_with_entries_in_stashes) {
     kith_filter *added, *built;
     CHECK_OK(kith_filter_create(&spec, &added));
     CHECK_OK(kith_filter_add_many(added, digests, N, NULL, NULL));
-    CHECK(added->head.params[KITHI_REGIONS] > 2 && added->head.fill > 10);
+    CHECK(added->head.params[KITHI_PARAM_REGIONS] > 2 && added->head.fill > 10);
     check_valid(added);
     for (unsigned threads = 1; threads <= 3; threads++) {
         CHECK_OK(kith_filter_build(&spec, digests, N, KITH_BUILD_SET, threads, &built));

@@ -22,12 +22,12 @@ typedef struct laid {
 
 static void lay(laid *l, uint64_t slots, uint64_t b, uint64_t slot_bits, uint64_t alternate, uint64_t kicks) {
     kithi_head head = {.kind_id = 4, .capacity = UINT64_MAX / 2, .rate = .5};
-    head.params[KITHI_SLOT_BITS] = slot_bits;
-    head.params[KITHI_HALF] = slots / b / 2;
-    head.params[KITHI_REGIONS] = 1;
-    head.params[KITHI_BUCKET_SLOTS] = b;
-    head.params[KITHI_ALTERNATE] = alternate;
-    head.params[KITHI_KICKS] = kicks;
+    head.params[KITHI_PARAM_SLOT_BITS] = slot_bits;
+    head.params[KITHI_PARAM_HALF] = slots / b / 2;
+    head.params[KITHI_PARAM_REGIONS] = 1;
+    head.params[KITHI_PARAM_BUCKET_SLOTS] = b;
+    head.params[KITHI_PARAM_ALTERNATE] = alternate;
+    head.params[KITHI_PARAM_KICKS] = kicks;
     kithi_shape shape = {0};
     CHECK_OK(kithi_kind_by_id(4)->shape(&head, &shape));
     head.body_bytes = shape.body_bytes;

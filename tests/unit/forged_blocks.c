@@ -54,24 +54,24 @@ static kithi_head head_of(const char *kind, const char *options) {
 TEST(fuse_filters_of_impossible_sizes_are_refused) {
     kithi_head head = head_of("fuse", NULL);
     /* the smallest shard has 3 cells and 64 bytes */
-    head.params[KITHI_FUSE_SEGMENT] = head.params[KITHI_FUSE_SEGMENTS] = 1;
-    SHAPE_REFUSES(&head, {KITHI_FUSE_CELL_BITS, 3});
-    SHAPE_REFUSES(&head, {KITHI_FUSE_CELL_BITS, 33});
-    SHAPE_REFUSES(&head, {KITHI_FUSE_ARITY, 5});
-    SHAPE_REFUSES(&head, {KITHI_FUSE_SEGMENT, 0});
-    SHAPE_REFUSES(&head, {KITHI_FUSE_SEGMENT, 3});
-    SHAPE_REFUSES(&head, {KITHI_FUSE_SEGMENT, UINT64_C(1) << 19});
-    SHAPE_REFUSES(&head, {KITHI_FUSE_ARITY, 4}, {KITHI_FUSE_SEGMENT, UINT64_C(1) << 15});
-    SHAPE_REFUSES(&head, {KITHI_FUSE_SEGMENTS, 0});
-    SHAPE_REFUSES(&head, {KITHI_FUSE_SEGMENTS, UINT64_C(1) << 32});
-    SHAPE_REFUSES(&head, {KITHI_FUSE_SEGMENTS, UINT64_C(1) << 31}, {KITHI_FUSE_SEGMENT, 2});
-    SHAPE_REFUSES(&head, {KITHI_FUSE_SHARDS, 0});
-    SHAPE_REFUSES(&head, {KITHI_FUSE_SHARDS, 3});
-    SHAPE_REFUSES(&head, {KITHI_FUSE_SHARDS, UINT64_C(1) << 63}); /* more than 2^64 cells */
-    SHAPE_REFUSES(&head, {KITHI_FUSE_SHARDS, UINT64_C(1) << 60}); /* more than 2^64 bytes */
-    SHAPE_REFUSES(&head, {KITHI_FUSE_SHARDS, UINT64_C(1) << 57}); /* more than 2^62 bytes */
+    head.params[KITHI_PARAM_FUSE_SEGMENT] = head.params[KITHI_PARAM_FUSE_SEGMENTS] = 1;
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_CELL_BITS, 3});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_CELL_BITS, 33});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_ARITY, 5});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_SEGMENT, 0});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_SEGMENT, 3});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_SEGMENT, UINT64_C(1) << 19});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_ARITY, 4}, {KITHI_PARAM_FUSE_SEGMENT, UINT64_C(1) << 15});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_SEGMENTS, 0});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_SEGMENTS, UINT64_C(1) << 32});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_SEGMENTS, UINT64_C(1) << 31}, {KITHI_PARAM_FUSE_SEGMENT, 2});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_SHARDS, 0});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_SHARDS, 3});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_SHARDS, UINT64_C(1) << 63}); /* more than 2^64 cells */
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_SHARDS, UINT64_C(1) << 60}); /* more than 2^64 bytes */
+    SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_SHARDS, UINT64_C(1) << 57}); /* more than 2^62 bytes */
     kithi_shape shape;
-    head.params[KITHI_FUSE_SHARDS] = UINT64_C(1) << 56;
+    head.params[KITHI_PARAM_FUSE_SHARDS] = UINT64_C(1) << 56;
     CHECK_OK(kind_named("fuse")->shape(&head, &shape));
     CHECK_EQ_U64(shape.body_bytes, UINT64_C(1) << 62);
 }
@@ -79,35 +79,35 @@ TEST(fuse_filters_of_impossible_sizes_are_refused) {
 TEST(ribbon_filters_of_impossible_sizes_are_refused) {
     kithi_head head = head_of("ribbon", NULL);
     for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++)
-        head.params[KITHI_RIBBON_SLOTS + i] = i == KITHI_RIBBON_LAST ? KITHI_RIBBON_BLOCK : 0;
-    head.params[KITHI_RIBBON_STASH] = 0;
-    SHAPE_REFUSES(&head, {KITHI_RIBBON_BITS, 0});
-    SHAPE_REFUSES(&head, {KITHI_RIBBON_BITS, 33});
-    SHAPE_REFUSES(&head, {KITHI_RIBBON_STASH, KITHI_RIBBON_SLOTS_MAX + 1});
-    SHAPE_REFUSES(&head, {KITHI_RIBBON_SALT, 16});
-    SHAPE_REFUSES(&head, {KITHI_RIBBON_SHARDS, 0});
-    SHAPE_REFUSES(&head, {KITHI_RIBBON_SHARDS, 3});
-    SHAPE_REFUSES(&head, {KITHI_RIBBON_SLOTS + KITHI_RIBBON_LAST, 0});
-    SHAPE_REFUSES(&head, {KITHI_RIBBON_SLOTS + KITHI_RIBBON_LAST, KITHI_RIBBON_BLOCK + 1});
-    SHAPE_REFUSES(&head, {KITHI_RIBBON_SLOTS + KITHI_RIBBON_LAST, KITHI_RIBBON_SLOTS_MAX + KITHI_RIBBON_BLOCK});
-    SHAPE_REFUSES(&head, {KITHI_RIBBON_SLOTS + 1, KITHI_RIBBON_BLOCK}); /* the second level without the first */
-    SHAPE_REFUSES(&head, {KITHI_RIBBON_SHARDS, UINT64_C(1) << 63});     /* more than 2^64 slots */
-    SHAPE_REFUSES(&head, {KITHI_RIBBON_SHARDS, UINT64_C(1) << 57});     /* more than 2^64 bytes */
-    SHAPE_REFUSES(&head, {KITHI_RIBBON_SHARDS, UINT64_C(1) << 55});     /* more than 2^62 bytes */
+        head.params[KITHI_PARAM_RIBBON_SLOTS + i] = i == KITHI_RIBBON_LAST ? KITHI_RIBBON_BLOCK : 0;
+    head.params[KITHI_PARAM_RIBBON_STASH] = 0;
+    SHAPE_REFUSES(&head, {KITHI_PARAM_RIBBON_BITS, 0});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_RIBBON_BITS, 33});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_RIBBON_STASH, KITHI_RIBBON_SLOTS_MAX + 1});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_RIBBON_SALT, 16});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_RIBBON_SHARDS, 0});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_RIBBON_SHARDS, 3});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_RIBBON_SLOTS + KITHI_RIBBON_LAST, 0});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_RIBBON_SLOTS + KITHI_RIBBON_LAST, KITHI_RIBBON_BLOCK + 1});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_RIBBON_SLOTS + KITHI_RIBBON_LAST, KITHI_RIBBON_SLOTS_MAX + KITHI_RIBBON_BLOCK});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_RIBBON_SLOTS + 1, KITHI_RIBBON_BLOCK}); /* the second level without the first */
+    SHAPE_REFUSES(&head, {KITHI_PARAM_RIBBON_SHARDS, UINT64_C(1) << 63});     /* more than 2^64 slots */
+    SHAPE_REFUSES(&head, {KITHI_PARAM_RIBBON_SHARDS, UINT64_C(1) << 57});     /* more than 2^64 bytes */
+    SHAPE_REFUSES(&head, {KITHI_PARAM_RIBBON_SHARDS, UINT64_C(1) << 55});     /* more than 2^62 bytes */
 }
 
 TEST(cuckoo_filters_of_impossible_sizes_are_refused) {
     kithi_head head = head_of("cuckoo", NULL);
-    SHAPE_REFUSES(&head, {KITHI_SLOT_BITS, 64});
-    SHAPE_REFUSES(&head, {KITHI_HALF, 0});
-    SHAPE_REFUSES(&head, {KITHI_HALF, UINT64_C(1) << 31});
-    SHAPE_REFUSES(&head, {KITHI_HALF, UINT64_C(1) << 30}); /* more than 2^31 slots in a region */
-    SHAPE_REFUSES(&head, {KITHI_REGIONS, 0});
-    SHAPE_REFUSES(&head, {KITHI_STASH, UINT64_MAX});
-    SHAPE_REFUSES(&head, {KITHI_REGIONS, UINT64_MAX}); /* more than 2^64 slots */
+    SHAPE_REFUSES(&head, {KITHI_PARAM_SLOT_BITS, 64});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_HALF, 0});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_HALF, UINT64_C(1) << 31});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_HALF, UINT64_C(1) << 30}); /* more than 2^31 slots in a region */
+    SHAPE_REFUSES(&head, {KITHI_PARAM_REGIONS, 0});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_STASH, UINT64_MAX});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_REGIONS, UINT64_MAX}); /* more than 2^64 slots */
     /* A region of 8 slots has 64 bytes or more: more than 2^64 bytes, and more than 2^62. */
-    SHAPE_REFUSES(&head, {KITHI_HALF, 1}, {KITHI_REGIONS, UINT64_C(1) << 60});
-    SHAPE_REFUSES(&head, {KITHI_HALF, 1}, {KITHI_REGIONS, UINT64_C(1) << 57});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_HALF, 1}, {KITHI_PARAM_REGIONS, UINT64_C(1) << 60});
+    SHAPE_REFUSES(&head, {KITHI_PARAM_HALF, 1}, {KITHI_PARAM_REGIONS, UINT64_C(1) << 57});
 }
 
 /* ---- bodies ---- */
@@ -191,7 +191,7 @@ static forgery cuckoo_with_stash(void) {
     kithi_shape shape;
     kithi_head head = head_of("cuckoo", NULL);
     head.count = head.fill = 0;
-    head.params[KITHI_STASH] = 3;
+    head.params[KITHI_PARAM_STASH] = 3;
     CHECK_OK(kind_named("cuckoo")->shape(&head, &shape));
     head.body_bytes = shape.body_bytes;
     CHECK_OK(kithi_filter_create(&spec, &head, &filter));
@@ -236,10 +236,10 @@ TEST(a_ribbon_filter_with_an_irregular_shard_is_refused) {
     head.capacity = UINT64_MAX;
     head.count = 3;
     head.fill = 0;
-    head.params[KITHI_RIBBON_SLOTS] = head.params[KITHI_RIBBON_SLOTS + 1] = KITHI_RIBBON_BLOCK;
-    head.params[KITHI_RIBBON_SLOTS + KITHI_RIBBON_LAST] = KITHI_RIBBON_BLOCK;
-    head.params[KITHI_RIBBON_STASH] = 4;
-    head.params[KITHI_RIBBON_SHARDS] = 2;
+    head.params[KITHI_PARAM_RIBBON_SLOTS] = head.params[KITHI_PARAM_RIBBON_SLOTS + 1] = KITHI_RIBBON_BLOCK;
+    head.params[KITHI_PARAM_RIBBON_SLOTS + KITHI_RIBBON_LAST] = KITHI_RIBBON_BLOCK;
+    head.params[KITHI_PARAM_RIBBON_STASH] = 4;
+    head.params[KITHI_PARAM_RIBBON_SHARDS] = 2;
     forgery x = blank(head);
     uint64_t shard_bytes = x.filter->geometry.ribbon.shard_bytes;
     uint8_t *first = x.filter->body, *second = first + shard_bytes, *stash = first + KITHI_RIBBON_HEAD_BYTES;

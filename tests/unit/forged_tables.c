@@ -18,7 +18,7 @@
 #include "tables/cuckoo_slots.h"
 #include "folder.h"
 
-enum { KEYS = 3000, ENTRIES_ID = 33, BYTES_PARAM = KITHI_TABLE_PARAMS, OPTION_BYTES = 8 * KITHI_OPTIONS_MAX };
+enum { KEYS = 3000, ENTRIES_ID = 33, BYTES_PARAM = KITHI_PARAM_TABLE_FIRST_FREE, OPTION_BYTES = 8 * KITHI_OPTIONS_MAX };
 enum { COPIES_OF_A_KEY = 2 };
 
 /* ---- counting ---- */
@@ -71,8 +71,8 @@ static uint64_t word_with_value(uint64_t flip, uint64_t value) {
     x ^= (x >> 35) + 8;
     x *= inverse;
     for (int i = 0; i < 63; i++) /* the 64th power of the step is the identity */
-        x ^= kithi_rotate(x, 49) ^ kithi_rotate(x, 24);
-    return kithi_rotate(x ^ flip, 32);
+        x ^= kithi_rotate_left(x, 49) ^ kithi_rotate_left(x, 24);
+    return kithi_rotate_left(x ^ flip, 32);
 }
 
 static uint64_t flip_of(uint64_t function_seed) {
@@ -112,9 +112,9 @@ static void write_entries(const char *path, const file_spec *f, uint64_t generat
     CHECK_OK(kith_table_create(&spec, &like));
     size_t entry_bytes = 8 + 1 + (f->key_bytes == 0), entries = n * entry_bytes;
     kithi_head head = {.kind_id = ENTRIES_ID, .capacity = f->capacity, .count = n};
-    head.params[KITHI_TABLE_KEY_BYTES] = f->key_bytes;
-    head.params[KITHI_TABLE_GENERATOR] = generator;
-    head.params[KITHI_TABLE_KIND] = f->kind_id;
+    head.params[KITHI_PARAM_TABLE_KEY_BYTES] = f->key_bytes;
+    head.params[KITHI_PARAM_TABLE_GENERATOR] = generator;
+    head.params[KITHI_PARAM_TABLE_KIND] = f->kind_id;
     head.params[BYTES_PARAM] = entries;
     head.body_bytes = (OPTION_BYTES + entries + KITHI_BODY_ALIGNMENT - 1) / KITHI_BODY_ALIGNMENT * KITHI_BODY_ALIGNMENT;
     uint64_t block_bytes;
@@ -300,7 +300,7 @@ TEST(without_random_bytes_a_table_that_needs_new_functions_is_not_opened) {
 /* Each option is valid, but a search has no limit of kicks. Options are packed into one parameter: see
  * docs/format.md. */
 TEST(options_of_a_table_that_contradict_each_other_are_refused) {
-    enum { OPTIONS_PARAM = KITHI_TABLE_PARAMS + 1, INSERT_OPTION = KITHI_CUCKOO_OPTION_INSERT };
+    enum { OPTIONS_PARAM = KITHI_PARAM_TABLE_FIRST_FREE + 1, INSERT_OPTION = KITHI_CUCKOO_OPTION_INSERT };
     struct folder folder = fresh_folder();
     const char *path = in(&folder, "table");
     kith_table_spec spec = KITH_TABLE_SPEC_INIT;

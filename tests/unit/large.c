@@ -90,8 +90,8 @@ static double marks_above(const kith_filter *f) {
             for (uint64_t j = 0; j < p[0]; j++)
                 marks += j * p[1] + kithi_mulhi(probe_word(keys[i], j), p[1]) >= FOUR_G;
         } else {
-            uint64_t cell = kithi_mulhi(keys[i], p[KITHI_REGIONS]);
-            marks += (cell + 1) * (f->shape.cells / p[KITHI_REGIONS]) > FOUR_G;
+            uint64_t cell = kithi_mulhi(keys[i], p[KITHI_PARAM_REGIONS]);
+            marks += (cell + 1) * (f->shape.cells / p[KITHI_PARAM_REGIONS]) > FOUR_G;
         }
     }
     return marks;

@@ -95,13 +95,13 @@ enum { SLOT_BITS = 31 }; /* wide, so that adds fail for lack of free slots and n
 
 static kithi_head head_for(size_t layout, const kithi_fit_size *size, uint64_t n) {
     kithi_head head = {.kind_id = LAYOUTS[layout].kind_id, .capacity = n, .rate = .5};
-    head.params[KITHI_SLOT_BITS] = size->slot_bits;
-    head.params[KITHI_HALF] = size->half;
-    head.params[KITHI_REGIONS] = size->regions;
+    head.params[KITHI_PARAM_SLOT_BITS] = size->slot_bits;
+    head.params[KITHI_PARAM_HALF] = size->half;
+    head.params[KITHI_PARAM_REGIONS] = size->regions;
     if (!LAYOUTS[layout].fit.windows)
-        head.params[KITHI_BUCKET_SLOTS] = LAYOUTS[layout].fit.place_slots;
-    head.params[KITHI_KICKS] = LAYOUTS[layout].fit.kicks;
-    head.params[KITHI_STASH] = size->stash;
+        head.params[KITHI_PARAM_BUCKET_SLOTS] = LAYOUTS[layout].fit.place_slots;
+    head.params[KITHI_PARAM_KICKS] = LAYOUTS[layout].fit.kicks;
+    head.params[KITHI_PARAM_STASH] = size->stash;
     return head;
 }
 

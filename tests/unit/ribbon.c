@@ -137,8 +137,8 @@ static kith_filter *created_with_stash(uint64_t capacity, uint64_t stash, const 
     kith_filter *filter = NULL;
     CHECK_OK(kithi_plan_spec(&spec, &head));
     for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++)
-        head.params[KITHI_RIBBON_SLOTS + i] = i == KITHI_RIBBON_LEVELS - 1 ? 64 : 0;
-    head.params[KITHI_RIBBON_STASH] = stash;
+        head.params[KITHI_PARAM_RIBBON_SLOTS + i] = i == KITHI_RIBBON_LEVELS - 1 ? 64 : 0;
+    head.params[KITHI_PARAM_RIBBON_STASH] = stash;
     CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
     head.body_bytes = shape.body_bytes;
     CHECK_OK(kithi_filter_create(&spec, &head, &filter));

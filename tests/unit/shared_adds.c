@@ -196,7 +196,8 @@ TEST(adders_stop_at_the_capacity_and_still_accept_present_keys) {
             CHECK(full > 0 && fresh <= capacity);
             CHECK(kith_filter_count(filter) <= capacity);
             /* Full by the count, or by the fill limit. */
-            CHECK(kith_filter_count(filter) == capacity || filter->head.fill > filter->head.params[KITHI_FILL_LIMIT]);
+            CHECK(kith_filter_count(filter) == capacity ||
+                  filter->head.fill > filter->head.params[KITHI_PARAM_FILL_LIMIT]);
             CHECK_OK(kith_filter_check(filter, NULL));
             uint64_t digest = 1;
             while (kith_filter_has_digest(filter, digest))
@@ -232,8 +233,8 @@ TEST(the_fill_limit_stops_keys_chosen_to_fill_the_filter) {
         kith_adder_close(adder);
         CHECK_STATUS(status, KITH_E_FULL);
         CHECK(chosen < CAPACITY);
-        CHECK(filter->head.fill > filter->head.params[KITHI_FILL_LIMIT]);
-        CHECK(filter->head.fill <= filter->head.params[KITHI_FILL_LIMIT] + BLOCK * hashes);
+        CHECK(filter->head.fill > filter->head.params[KITHI_PARAM_FILL_LIMIT]);
+        CHECK(filter->head.fill <= filter->head.params[KITHI_PARAM_FILL_LIMIT] + BLOCK * hashes);
         kith_filter_free(filter);
     }
 }

@@ -22,7 +22,7 @@
 #define KITHI_BITS_CAPABILITIES                                                                                        \
     (KITH_CAN_ADD | KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER)
 
-static inline bool kithi_bits_full(const kith_filter *f, uint64_t fill) {
+static inline bool kithi_bits_above_limit(const kith_filter *f, uint64_t fill) {
     return fill > f->geometry.fill_limit;
 }
 
@@ -44,7 +44,7 @@ static inline kith_status kithi_bits_add_to_full(bool has, bool *was_new) {
 
 /* Returns whether a key that changes bits may still be added. */
 static inline bool kithi_bits_can_add(const kith_filter *f) {
-    return f->head.count < f->head.capacity && !kithi_bits_full(f, f->head.fill);
+    return f->head.count < f->head.capacity && !kithi_bits_above_limit(f, f->head.fill);
 }
 
 /* Returns how many of the next n digests can be added without checking the capacity and the fill limit in between:
@@ -122,7 +122,7 @@ static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter 
                                            double rate_max) {
     uint64_t fill = kithi_bits_count(into, from, KITHI_BITS_OR);
     uint64_t a = into->head.count, b = from->head.count;
-    bool sum_fits = b <= into->head.capacity - a && !kithi_bits_full(into, fill);
+    bool sum_fits = b <= into->head.capacity - a && !kithi_bits_above_limit(into, fill);
     bool nothing_new = fill == into->head.fill || fill == from->head.fill;
     double allowed = sum_fits ? rate_max : into->head.rate;
     if (!nothing_new && allowed < 1 && rate_of(into, from) > allowed)

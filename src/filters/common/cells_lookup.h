@@ -7,7 +7,7 @@
 #include "lookup.h"
 
 /* Index of the parameter that holds the fill limit, in the Bloom and counting kinds. */
-#define KITHI_FILL_LIMIT (KITHI_PARAMS - 1)
+#define KITHI_PARAM_FILL_LIMIT (KITHI_PARAM_COUNT - 1)
 
 /* ---- counters: see filters/common/counter_cells.h ---- */
 

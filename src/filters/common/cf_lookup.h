@@ -7,14 +7,24 @@
 #include "core/mix.h"
 #include "lookup.h"
 
-/* Indices of the parameters of the cuckoo kinds. KITHI_HALF is half the number of places in a region. Only cuckoo has
- * KITHI_BUCKET_SLOTS, KITHI_ALTERNATE (how the other bucket is computed) and KITHI_KICKS (how many entries a random
- * walk may move). */
-enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS, KITHI_STASH };
+/* Indices of the parameters of the cuckoo kinds. KITHI_PARAM_HALF is half the number of places in a region. Only cuckoo
+ * has KITHI_PARAM_BUCKET_SLOTS, KITHI_PARAM_ALTERNATE (how the other bucket is computed) and KITHI_PARAM_KICKS (how
+ * many entries a random walk may move). */
+enum {
+    KITHI_PARAM_SLOT_BITS,
+    KITHI_PARAM_HALF,
+    KITHI_PARAM_REGIONS,
+    KITHI_PARAM_BUCKET_SLOTS,
+    KITHI_PARAM_ALTERNATE,
+    KITHI_PARAM_KICKS,
+    KITHI_PARAM_STASH
+};
 /* The parameters that both cuckoo and overlap have. */
-#define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS | 1 << KITHI_STASH)
+#define KITHI_CF_PARAMS_MASK                                                                                           \
+    (1 << KITHI_PARAM_SLOT_BITS | 1 << KITHI_PARAM_HALF | 1 << KITHI_PARAM_REGIONS | 1 << KITHI_PARAM_STASH)
 
-/* The value of KITHI_ALTERNATE if kithi_partner() (core/mix.h) computes the other place. overlap has only this one. */
+/* The value of KITHI_PARAM_ALTERNATE if kithi_partner() (core/mix.h) computes the other place. overlap has only this
+ * one. */
 #define KITHI_ALTERNATE_PARTNER 0
 #define KITHI_CANDIDATES_MAX 16 /* the most slots in which one key may be stored */
 #define KITHI_SLOT_BITS_MAX 32
@@ -96,13 +106,13 @@ static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, cons
     kithi_geometry geometry;
     memset(&geometry, 0, sizeof geometry);
     kithi_cf_geometry *g = &geometry.cf;
-    g->slot_bits = head->params[KITHI_SLOT_BITS];
-    g->half = head->params[KITHI_HALF];
-    g->regions = head->params[KITHI_REGIONS];
-    g->bucket_slots = head->params[KITHI_BUCKET_SLOTS];
-    g->alternate = head->params[KITHI_ALTERNATE];
-    g->kicks = head->params[KITHI_KICKS];
-    g->stash = head->params[KITHI_STASH];
+    g->slot_bits = head->params[KITHI_PARAM_SLOT_BITS];
+    g->half = head->params[KITHI_PARAM_HALF];
+    g->regions = head->params[KITHI_PARAM_REGIONS];
+    g->bucket_slots = head->params[KITHI_PARAM_BUCKET_SLOTS];
+    g->alternate = head->params[KITHI_PARAM_ALTERNATE];
+    g->kicks = head->params[KITHI_PARAM_KICKS];
+    g->stash = head->params[KITHI_PARAM_STASH];
     bool plausible = g->slot_bits > layout->window_bits && g->slot_bits <= KITHI_SLOT_BITS_MAX &&
                      g->half <= KITHI_HALF_MAX && g->bucket_slots <= KITHI_CANDIDATES_MAX / 2 &&
                      (layout->windows || g->bucket_slots > 0) && g->stash <= KITHI_FIT_STASH_MAX;
@@ -129,8 +139,8 @@ static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const ki
         g->stash > (g->kicks != 0 ? 0 : KITHI_FIT_STASH_MAX))
         return KITH_E_CORRUPT;
     uint64_t region_slots = layout->region_slots(g), cells, body_bytes;
-    if (region_slots > KITHI_REGION_SLOTS_MAX || !kithi_mul(regions, region_slots, &cells) ||
-        !kithi_mul(regions, kithi_cf_stride(g, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
+    if (region_slots > KITHI_REGION_SLOTS_MAX || !kithi_checked_mul(regions, region_slots, &cells) ||
+        !kithi_checked_mul(regions, kithi_cf_stride(g, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
         return KITH_E_CORRUPT;
     shape->body_bytes = body_bytes;
     shape->cells = cells;

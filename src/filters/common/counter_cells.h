@@ -110,13 +110,13 @@ static inline uint64_t kithi_counters_add(uint64_t a, uint64_t b) {
 static inline kith_status kithi_counters_merge(kith_filter *into, const kith_filter *from, unsigned width) {
     uint64_t count, fill = 0, words = width == 4 ? into->head.body_bytes / 8 : 0;
     uint64_t single = width == 4 ? 0 : into->shape.cells; /* counters that are not added by words */
-    if (!kithi_add(into->head.count, from->head.count, &count) || count > into->head.capacity)
+    if (!kithi_checked_add(into->head.count, from->head.count, &count) || count > into->head.capacity)
         return KITH_E_FULL;
     for (uint64_t i = 0; i < words; i++)
         fill += kithi_counters_used(kithi_load64(into->body + 8 * i) | kithi_load64(from->body + 8 * i));
     for (uint64_t c = 0; c < single; c++)
         fill += (kithi_counter(into->body, c, width) | kithi_counter(from->body, c, width)) != 0;
-    if (kithi_bits_full(into, fill))
+    if (kithi_bits_above_limit(into, fill))
         return KITH_E_FULL;
     for (uint64_t i = 0; i < words; i++)
         kithi_store64(into->body + 8 * i,

@@ -34,10 +34,10 @@
  * looks, it compares the count with `next`, the smallest of three counts: that of the next look, the capacity, and the
  * count before which the fill limit cannot be exceeded, whatever keys are added. So this comparison replaces the other
  * two, and an add that does not look takes no additional instruction. (In blocked_counting, removals can make the third
- * count wrong, so the fill is still compared: kithi_lanes_can_add_again.) Let B be the number of blocks. gap is B/64,
- * at least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A pass over the body takes
- * about 50 instructions per block. Honest keys cause one pass or none before the filter is full. While a filter is
- * attacked, each look may cause a pass.
+ * count wrong, so the fill is still compared: kithi_lanes_add_is_safe_after_removals.) Let B be the number of blocks.
+ * gap is B/64, at least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A pass over the
+ * body takes about 50 instructions per block. Honest keys cause one pass or none before the filter is full. While a
+ * filter is attacked, each look may cause a pass.
  *
  * What the attacker gains. Between two looks, gap keys can be added. One key raises the rate of its block most if it
  * uses the last unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With 8
@@ -56,10 +56,10 @@
 
 #define KITHI_CROWDED 1.25
 #define KITHI_CROWDED_DEVIATIONS 4
-#define KITHI_LOOK_GAP_MIN 128
-#define KITHI_LOOK_GAPS 64   /* gap is B divided by this */
-#define KITHI_LOOK_SAMPLE 32 /* blocks */
-#define KITHI_LOOKS_PER_SAMPLE 16
+#define KITHI_SPOT_CHECK_GAP_MIN 128
+#define KITHI_SPOT_CHECK_GAPS 64   /* gap is B divided by this */
+#define KITHI_SPOT_CHECK_SAMPLE 32 /* blocks */
+#define KITHI_SPOT_CHECKS_PER_SAMPLE 16
 
 /* What the kind provides. */
 typedef struct kithi_crowding_ops {
@@ -88,18 +88,18 @@ static inline unsigned kithi_crowding_lane_cells(const kith_filter *f) {
 static inline void kithi_crowding_begin(kith_filter *f) {
     if (f->crowding.gap != 0)
         return;
-    uint64_t blocks = f->geometry.lanes.blocks, gap = blocks / KITHI_LOOK_GAPS;
+    uint64_t blocks = f->geometry.lanes.blocks, gap = blocks / KITHI_SPOT_CHECK_GAPS;
     double cells[KITHI_CROWDING_STEPS];
     kithi_blocked_cells((unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f), blocks, f->head.capacity,
                         KITHI_CROWDED_DEVIATIONS, KITHI_CROWDING_STEPS, cells);
     for (unsigned i = 0; i < KITHI_CROWDING_STEPS; i++)
         f->crowding.cells[i] = (uint16_t)cells[i];
-    f->crowding.gap = gap > KITHI_LOOK_GAP_MIN ? gap : KITHI_LOOK_GAP_MIN;
+    f->crowding.gap = gap > KITHI_SPOT_CHECK_GAP_MIN ? gap : KITHI_SPOT_CHECK_GAP_MIN;
 }
 
 /* Sets all limits, if they are not set. That takes some microseconds, so an add does it only for the first sample or
- * pass. As kithi_kind.watch. */
-static inline void kithi_crowding_watch(kith_filter *f, const kithi_crowding_ops *ops) {
+ * pass. As kithi_kind.set_crowding_limits. */
+static inline void kithi_crowding_set_limits(kith_filter *f, const kithi_crowding_ops *ops) {
     kithi_crowding_begin(f);
     if (f->crowding.rate != 0)
         return;
@@ -122,7 +122,7 @@ static inline double kithi_crowding_rate(const kith_filter *f, const kith_filter
 
 /* Returns whether the union of two filters is crowded. */
 static inline bool kithi_crowding_in_union(kith_filter *into, const kith_filter *from, const kithi_crowding_ops *ops) {
-    kithi_crowding_watch(into, ops);
+    kithi_crowding_set_limits(into, ops);
     return kithi_crowding_rate(into, from, false, ops) > into->crowding.rate;
 }
 
@@ -134,11 +134,11 @@ static inline bool kithi_crowding_in_sample(const kith_filter *f, uint64_t count
     unsigned lanes = (unsigned)f->geometry.lanes.lanes;
     uint8_t copy[KITHI_LANES_BLOCK_BYTES];
     double sum = 0;
-    for (uint64_t i = 0; i < KITHI_LOOK_SAMPLE; i++) {
+    for (uint64_t i = 0; i < KITHI_SPOT_CHECK_SAMPLE; i++) {
         uint64_t block = kithi_mulhi(kithi_word(count, i), f->geometry.lanes.blocks);
         sum += ops->rate(kithi_crowding_block(f, f, block, shared, copy), lanes);
     }
-    return sum > KITHI_LOOK_SAMPLE * f->crowding.rate;
+    return sum > KITHI_SPOT_CHECK_SAMPLE * f->crowding.rate;
 }
 
 /* Returns whether the block of this digest is suspect if the filter has `count` keys. */
@@ -153,15 +153,16 @@ static inline bool kithi_crowding_own(const kith_filter *f, uint64_t digest, uin
 
 /* Returns whether the look at this count also examines a sample of blocks. */
 static inline bool kithi_crowding_is_sampled(const kith_filter *f, uint64_t count) {
-    return count / f->crowding.gap % KITHI_LOOKS_PER_SAMPLE == 0;
+    return count / f->crowding.gap % KITHI_SPOT_CHECKS_PER_SAMPLE == 0;
 }
 
 /* As kithi_kind.crowded. */
-static inline bool kithi_crowding_look(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared,
-                                       const kithi_crowding_ops *ops) {
+static inline bool kithi_crowding_spot_check(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared,
+                                             const kithi_crowding_ops *ops) {
     bool suspect = digest == NULL || kithi_crowding_own(f, *digest, count, shared, ops) ||
                    (kithi_crowding_is_sampled(f, count) && kithi_crowding_in_sample(f, count, shared, ops));
-    /* Before kithi_crowding_watch() is called, crowding.rate is 0. The limit that it will set is at least `least`. */
+    /* Before kithi_crowding_set_limits() is called, crowding.rate is 0. The limit that it will set is at least
+     * `least`. */
     double least = KITHI_CROWDED * f->head.rate;
     double limit = f->crowding.rate > least ? f->crowding.rate : least;
     return suspect && kithi_crowding_rate(f, f, shared, ops) > limit;
@@ -171,19 +172,19 @@ static inline bool kithi_crowding_look(const kith_filter *f, const uint64_t *dig
 
 /* Returns whether a new key may be added without a look, in a kind whose keys cannot be removed. As long as the count
  * is below `next`, neither the capacity nor the fill limit is exceeded. */
-static inline bool kithi_lanes_can_add(const kith_filter *f) {
+static inline bool kithi_lanes_add_is_safe(const kith_filter *f) {
     return f->head.count < f->crowding.next;
 }
 
 /* The same in a kind whose keys can be removed. A key may use more cells than the removal of another has freed, so the
  * fill limit may be exceeded at any count. */
-static inline bool kithi_lanes_can_add_again(const kith_filter *f) {
-    return kithi_lanes_can_add(f) && !kithi_bits_full(f, f->head.fill);
+static inline bool kithi_lanes_add_is_safe_after_removals(const kith_filter *f) {
+    return kithi_lanes_add_is_safe(f) && !kithi_bits_above_limit(f, f->head.fill);
 }
 
 /* Returns whether this new key may be added, after one of the functions above has returned false. If it may, sets
  * crowding.next and crowding.last. */
-KITHI_OUTLINE bool kithi_lanes_may_add(kith_filter *f, uint64_t digest, const kithi_crowding_ops *ops) {
+KITHI_OUTLINE bool kithi_lanes_check_add(kith_filter *f, uint64_t digest, const kithi_crowding_ops *ops) {
     if (!kithi_bits_can_add(f))
         return false;
     uint64_t count = f->head.count, next = f->head.capacity;
@@ -197,8 +198,8 @@ KITHI_OUTLINE bool kithi_lanes_may_add(kith_filter *f, uint64_t digest, const ki
         uint64_t since = count % f->crowding.gap;
         if (since == 0 && count != 0) {
             if (kithi_crowding_is_sampled(f, count) || kithi_crowding_own(f, digest, count, false, ops))
-                kithi_crowding_watch(f, ops);
-            if (kithi_crowding_look(f, &digest, count, false, ops))
+                kithi_crowding_set_limits(f, ops);
+            if (kithi_crowding_spot_check(f, &digest, count, false, ops))
                 return false;
         }
         if (next - count > f->crowding.gap - since)
@@ -210,9 +211,9 @@ KITHI_OUTLINE bool kithi_lanes_may_add(kith_filter *f, uint64_t digest, const ki
 }
 
 /* Returns how many of the next n digests can be added without a look and without checking the limits: none of them is
- * refused, whatever they are. For the kinds of kithi_lanes_can_add(). */
+ * refused, whatever they are. For the kinds of kithi_lanes_add_is_safe(). */
 static inline size_t kithi_lanes_safe(const kith_filter *f, size_t n) {
-    uint64_t safe = kithi_lanes_can_add(f) ? f->crowding.next - f->head.count : 0;
+    uint64_t safe = kithi_lanes_add_is_safe(f) ? f->crowding.next - f->head.count : 0;
     return safe < n ? (size_t)safe : n;
 }
 

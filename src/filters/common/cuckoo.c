@@ -94,10 +94,10 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
     double slots = (double)size.regions * (double)kithi_fit_region_slots(&fit, size.half);
     if (log2(slots) + size.slot_bits - fit.window_bits > DIGEST_BITS)
         return KITH_E_DIGEST_BITS;
-    head->params[KITHI_SLOT_BITS] = size.slot_bits;
-    head->params[KITHI_HALF] = size.half;
-    head->params[KITHI_REGIONS] = size.regions;
-    head->params[KITHI_STASH] = size.stash;
+    head->params[KITHI_PARAM_SLOT_BITS] = size.slot_bits;
+    head->params[KITHI_PARAM_HALF] = size.half;
+    head->params[KITHI_PARAM_REGIONS] = size.regions;
+    head->params[KITHI_PARAM_STASH] = size.stash;
     return KITH_OK;
 }
 

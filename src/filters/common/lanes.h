@@ -58,9 +58,10 @@ static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cell
     }
     if (best_blocks == 0)
         return KITH_E_TOO_LARGE;
-    head->params[KITHI_LANES] = best_lanes;
-    head->params[KITHI_BLOCKS] = best_blocks;
-    head->params[KITHI_FILL_LIMIT] = kithi_fill_limit(best_lanes, block_cells / best_lanes, best_blocks, capacity);
+    head->params[KITHI_PARAM_LANES] = best_lanes;
+    head->params[KITHI_PARAM_BLOCKS] = best_blocks;
+    head->params[KITHI_PARAM_FILL_LIMIT] =
+        kithi_fill_limit(best_lanes, block_cells / best_lanes, best_blocks, capacity);
     return KITH_OK;
 }
 
@@ -78,7 +79,7 @@ static inline double kithi_lanes_keys(const kith_filter *f, uint64_t fill) {
 
 /* ---- a key in its block ---- */
 
-KITHI_INLINE uint8_t *kithi_block_of(const kith_filter *f, uint64_t digest) {
+KITHI_INLINE uint8_t *kithi_lanes_block_of(const kith_filter *f, uint64_t digest) {
     return f->body + kithi_mulhi(digest, f->geometry.lanes.blocks) * KITHI_LANES_BLOCK_BYTES;
 }
 
@@ -100,8 +101,8 @@ KITHI_INLINE bool kithi_lanes_look(const kith_filter *f, uint64_t digest, kith_l
 
 /* What a blocked kind does to one block, with the instructions of one instruction set. A kind fills in the functions
  * that it needs. `lanes` is a constant in every call. */
-typedef struct kithi_block_ops {
-    kithi_block_has *has;
+typedef struct kithi_lanes_block_ops {
+    kithi_lanes_block_has *has;
     /* For blocked: sets the key's bits; returns how many of them were 0. */
     unsigned (*set)(uint8_t *block, uint64_t digest, unsigned lanes);
     /* For blocked: sets the bits of n keys, at most 64. Bit i of the result tells whether key i changed a bit. Adds the
@@ -115,7 +116,7 @@ typedef struct kithi_block_ops {
     bool (*raise)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
     bool (*lower)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
     unsigned (*least)(const uint8_t *block, uint64_t digest, unsigned lanes); /* the least counter of the key */
-} kithi_block_ops;
+} kithi_lanes_block_ops;
 
 /* The arguments of an operation. Each operation reads only those that it needs. */
 typedef struct kithi_lanes_args {
@@ -130,11 +131,11 @@ typedef struct kithi_lanes_args {
     size_t *done;
 } kithi_lanes_args;
 
-typedef uint64_t kithi_lanes_operation(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes);
+typedef uint64_t kithi_lanes_operation(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes);
 
 /* Calls `operation` with the filter's number of lanes as a constant, so that it is compiled three times. The usual
  * number is tested first and takes no jump: an operation on one key is so short that each jump taken counts. */
-KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_operation *operation, const kithi_block_ops *ops,
+KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_operation *operation, const kithi_lanes_block_ops *ops,
                                      kithi_lanes_args args) {
     uint64_t lanes = args.f->geometry.lanes.lanes;
     if (__builtin_expect(lanes == 8, 1))
@@ -143,7 +144,7 @@ KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_operation *operation, const kit
 }
 
 KITHI_INLINE void kithi_lanes_prefetch(const void *f, uint64_t digest) {
-    __builtin_prefetch(kithi_block_of(f, digest));
+    __builtin_prefetch(kithi_lanes_block_of(f, digest));
 }
 
 /* A body of at most this many bytes stays in the core's own caches. Prefetching it would make a lookup a sixth
@@ -162,7 +163,7 @@ KITHI_INLINE void kithi_lanes_prefetch_first(const kith_filter *f, const uint64_
 
 /* Looks up n digests, at most 64. Bit i of the result tells whether digest i may be in the set. If `prefetch` is not 0,
  * there are at least n + prefetch digests, and the block of the key that is `prefetch` keys ahead is prefetched. */
-KITHI_INLINE uint64_t kithi_lanes_has_some(const kithi_block_ops *ops, const uint8_t *body, uint64_t blocks,
+KITHI_INLINE uint64_t kithi_lanes_has_some(const kithi_lanes_block_ops *ops, const uint8_t *body, uint64_t blocks,
                                            const uint64_t *digests, size_t n, size_t prefetch, unsigned lanes) {
     uint64_t word = 0;
     for (size_t i = 0; i < n; i++) {
@@ -174,7 +175,7 @@ KITHI_INLINE uint64_t kithi_lanes_has_some(const kithi_block_ops *ops, const uin
     return word;
 }
 
-KITHI_INLINE uint64_t kithi_lanes_has_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args,
+KITHI_INLINE uint64_t kithi_lanes_has_many_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
                                               unsigned lanes) {
     const kith_filter *f = args->f;
     const uint8_t *body = f->body;
@@ -196,8 +197,8 @@ KITHI_INLINE uint64_t kithi_lanes_has_many_in(const kithi_block_ops *ops, const 
     return yes;
 }
 
-KITHI_INLINE size_t kithi_lanes_has_many(const kithi_block_ops *ops, const kith_filter *f, const uint64_t *digests,
-                                         size_t n, uint64_t *maybe) {
+KITHI_INLINE size_t kithi_lanes_has_many(const kithi_lanes_block_ops *ops, const kith_filter *f,
+                                         const uint64_t *digests, size_t n, uint64_t *maybe) {
     return (size_t)kithi_by_lanes(kithi_lanes_has_many_in, ops,
                                   (kithi_lanes_args){.f = f, .digests = digests, .n = n, .bitmap = maybe});
 }

@@ -6,9 +6,9 @@
 #include "core/mix.h"
 #include "filters/common/cells_lookup.h"
 
-/* Indices of the parameters of every blocked kind, in addition to KITHI_FILL_LIMIT. */
-enum { KITHI_LANES, KITHI_BLOCKS };
-#define KITHI_LANES_PARAMS (1 << KITHI_LANES | 1 << KITHI_BLOCKS | 1 << KITHI_FILL_LIMIT)
+/* Indices of the parameters of every blocked kind, in addition to KITHI_PARAM_FILL_LIMIT. */
+enum { KITHI_PARAM_LANES, KITHI_PARAM_BLOCKS };
+#define KITHI_LANES_PARAMS_MASK (1 << KITHI_PARAM_LANES | 1 << KITHI_PARAM_BLOCKS | 1 << KITHI_PARAM_FILL_LIMIT)
 
 #define KITHI_LANES_BLOCK_BITS 512
 #define KITHI_LANES_BLOCK_BYTES (KITHI_LANES_BLOCK_BITS / 8)
@@ -22,9 +22,9 @@ static const unsigned KITHI_LANE_COUNTS[] = {4, 8, 16};
 static inline kithi_geometry kithi_lanes_decode(const kithi_head *head) {
     kithi_geometry geometry;
     memset(&geometry, 0, sizeof geometry);
-    geometry.fill_limit = head->params[KITHI_FILL_LIMIT];
-    geometry.lanes.lanes = head->params[KITHI_LANES];
-    geometry.lanes.blocks = head->params[KITHI_BLOCKS];
+    geometry.fill_limit = head->params[KITHI_PARAM_FILL_LIMIT];
+    geometry.lanes.lanes = head->params[KITHI_PARAM_LANES];
+    geometry.lanes.blocks = head->params[KITHI_PARAM_BLOCKS];
     return geometry;
 }
 
@@ -68,10 +68,11 @@ KITHI_INLINE unsigned kithi_lane_cell(kithi_lane_words words, unsigned width, un
 }
 
 /* Returns whether all cells of a key, which are in this block, are in use. `lanes` is a constant in every call. */
-typedef bool kithi_block_has(const uint8_t *block, uint64_t digest, unsigned lanes);
+typedef bool kithi_lanes_block_has(const uint8_t *block, uint64_t digest, unsigned lanes);
 
 /* A lookup with `has`, which is compiled for each number of lanes. */
-KITHI_INLINE bool kithi_lanes_has(kithi_block_has *has, const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
+KITHI_INLINE bool kithi_lanes_has(kithi_lanes_block_has *has, const kithi_geometry *g, const uint8_t *body,
+                                  uint64_t digest) {
     const uint8_t *block = body + kithi_mulhi(digest, g->lanes.blocks) * KITHI_LANES_BLOCK_BYTES;
     if (__builtin_expect(g->lanes.lanes == 8, 1))
         return has(block, digest, 8);

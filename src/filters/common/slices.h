@@ -35,7 +35,7 @@ static inline void kithi_slices_encode(unsigned k, uint64_t slice, kithi_cells_l
     head->params[KITHI_PARAM_K] = k;
     head->params[KITHI_PARAM_SLICE] = slice;
     head->params[KITHI_PARAM_LAYOUT] = layout;
-    head->params[KITHI_FILL_LIMIT] = kithi_bloom_fill_limit(k, slice, capacity, layout);
+    head->params[KITHI_PARAM_FILL_LIMIT] = kithi_bloom_fill_limit(k, slice, capacity, layout);
 }
 
 static inline kithi_cells_layout kithi_slices_layout(const kithi_slices_geometry *g) {

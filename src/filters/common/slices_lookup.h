@@ -7,14 +7,14 @@
 #include "filters/common/cells_lookup.h"
 
 enum { KITHI_PARAM_K, KITHI_PARAM_SLICE, KITHI_PARAM_LAYOUT };
-#define KITHI_SLICES_PARAMS                                                                                            \
-    (1 << KITHI_PARAM_K | 1 << KITHI_PARAM_SLICE | 1 << KITHI_PARAM_LAYOUT | 1 << KITHI_FILL_LIMIT)
+#define KITHI_SLICES_PARAMS_MASK                                                                                       \
+    (1 << KITHI_PARAM_K | 1 << KITHI_PARAM_SLICE | 1 << KITHI_PARAM_LAYOUT | 1 << KITHI_PARAM_FILL_LIMIT)
 
 static inline kithi_geometry kithi_slices_decode(const kithi_head *head) {
     kithi_geometry geometry;
     memset(&geometry, 0, sizeof geometry);
     kithi_slices_geometry *g = &geometry.slices;
-    geometry.fill_limit = head->params[KITHI_FILL_LIMIT];
+    geometry.fill_limit = head->params[KITHI_PARAM_FILL_LIMIT];
     g->k = head->params[KITHI_PARAM_K];
     g->slice = head->params[KITHI_PARAM_SLICE];
     g->layout = head->params[KITHI_PARAM_LAYOUT];
@@ -30,8 +30,8 @@ static inline kith_status kithi_slices_shape(const kithi_head *head, unsigned ce
     uint64_t cells, k = g.slices.k;
     memset(shape, 0, sizeof *shape);
     if (k < 1 || k > KITHI_BLOOM_K_MAX || g.slices.slice == 0 || g.slices.layout > KITHI_WHOLE ||
-        !kithi_mul(g.slices.layout == KITHI_WHOLE ? 1 : k, g.slices.slice, &cells) || cells > UINT64_C(1) << 62 ||
-        g.fill_limit > cells)
+        !kithi_checked_mul(g.slices.layout == KITHI_WHOLE ? 1 : k, g.slices.slice, &cells) ||
+        cells > UINT64_C(1) << 62 || g.fill_limit > cells)
         return KITH_E_CORRUPT;
     uint64_t bytes = cells / 8 * cell_bits + (cells % 8 * cell_bits + 7) / 8 + spare_bytes;
     uint64_t lines = (bytes + 63) / 64;

@@ -129,11 +129,11 @@ static inline void kithi_window_shift(const kithi_cf_geometry *g, uint8_t *regio
     unsigned slot_bits = (unsigned)g->slot_bits;
     while (end.at != KITHI_WINDOW_NEW_KEY) {
         kithi_window_item item = queue[end.at];
-        uint64_t code = kithi_bits_get(region, (uint32_t)item, slot_bits);
-        kithi_bits_set(region, end.slot, slot_bits, (code & ~UINT64_C(1)) | end.second);
+        uint64_t code = kithi_packed_get(region, (uint32_t)item, slot_bits);
+        kithi_packed_set(region, end.slot, slot_bits, (code & ~UINT64_C(1)) | end.second);
         end = (kithi_window_end){(uint32_t)(item / KITHI_WINDOW_INDEX), (uint32_t)item, item / KITHI_WINDOW_SECOND & 1};
     }
-    kithi_bits_set(region, end.slot, slot_bits, candidates->code[end.second]);
+    kithi_packed_set(region, end.slot, slot_bits, candidates->code[end.second]);
 }
 
 #endif
