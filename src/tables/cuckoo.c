@@ -12,33 +12,36 @@
  *     cuckoo_words.c     get, put and remove for the most common tables: keys of 4 or 8 bytes
  *     cuckoo.c           options, and the functions of table_kind.h for all other tables
  *
- * To free a slot, a put searches at most KITHI_CUCKOO_SEARCH_MAX buckets or, with a random walk (cuckoo_insert.c),
- * makes at most `max` steps. If that frees no slot, the steps of the walk are undone, and the table is rebuilt. Each
- * attempt of a rebuild does at most the same work for each key. A put may also make a pass over the table to refresh
- * the marks, but only after more removals than a quarter of the number of slots. */
+ * To free a slot, a put searches at most KITHI_CUCKOO_TABLE_SEARCH_MAX buckets or, with a random walk
+ * (cuckoo_insert.c), makes at most `max` steps. If that frees no slot, the steps of the walk are undone, and the table
+ * is rebuilt. Each attempt of a rebuild does at most the same work for each key. A put may also make a pass over the
+ * table to refresh the marks, but only after more removals than a quarter of the number of slots. */
 #include "format/format.h"
 #include "tables/cuckoo_find.h"
 #include "tables/cuckoo_rebuild.h"
 #include "tables/cuckoo_words.h"
 
 static const kith_option OPTIONS[] = {
-    [KITHI_CUCKOO_OPTION_LAYOUT] = {"layout", "one|two", "one", "one table for all functions, or one part for each"},
-    [KITHI_CUCKOO_OPTION_D] = {"d", "2..4", "2", "number of hash functions: buckets that a key may be in"},
-    [KITHI_CUCKOO_OPTION_B] = {"b", "1..8", "8", "slots per bucket"},
-    [KITHI_CUCKOO_OPTION_INSERT] = {"insert", "auto|search|walk", "auto",
-                                    "how a slot is freed for a new key; auto: walk for d = 2 and b = 1, or with an "
-                                    "option of a walk, else search"},
-    [KITHI_CUCKOO_OPTION_LOAD] = {"load", "0..100", "0",
-                                  "grow when this percentage of slots is used; 0: a default that depends on d and b"},
-    [KITHI_CUCKOO_OPTION_MAX] =
+    [KITHI_CUCKOO_TABLE_OPTION_LAYOUT] = {"layout", "one|two", "one",
+                                          "one table for all functions, or one part for each"},
+    [KITHI_CUCKOO_TABLE_OPTION_D] = {"d", "2..4", "2", "number of hash functions: buckets that a key may be in"},
+    [KITHI_CUCKOO_TABLE_OPTION_B] = {"b", "1..8", "8", "slots per bucket"},
+    [KITHI_CUCKOO_TABLE_OPTION_INSERT] =
+        {"insert", "auto|search|walk", "auto",
+         "how a slot is freed for a new key; auto: walk for d = 2 and b = 1, or with an "
+         "option of a walk, else search"},
+    [KITHI_CUCKOO_TABLE_OPTION_LOAD] =
+        {"load", "0..100", "0", "grow when this percentage of slots is used; 0: a default that depends on d and b"},
+    [KITHI_CUCKOO_TABLE_OPTION_MAX] =
         {"max", "default|auto|50..65535", "default",
          "steps of a walk; auto: 6 log(slots) / log(1 + delta/2) with slots = (2 + delta) keys, for "
          "d = 2, b = 1 and a load below 50"},
-    [KITHI_CUCKOO_OPTION_START] = {"start", "first|second|random", "first",
-                                   "bucket of the new key in which a walk starts"},
-    [KITHI_CUCKOO_OPTION_EVICT] = {"evict", "last|first", "last",
-                                   "last: a walk evicts an entry only if all buckets of the new key are full; first: "
-                                   "if the one where it starts is"},
+    [KITHI_CUCKOO_TABLE_OPTION_START] = {"start", "first|second|random", "first",
+                                         "bucket of the new key in which a walk starts"},
+    [KITHI_CUCKOO_TABLE_OPTION_EVICT] =
+        {"evict", "last|first", "last",
+         "last: a walk evicts an entry only if all buckets of the new key are full; first: "
+         "if the one where it starts is"},
 };
 static_assert(sizeof OPTIONS / sizeof *OPTIONS <= KITHI_OPTIONS_MAX, "options");
 
@@ -46,13 +49,14 @@ static_assert(sizeof OPTIONS / sizeof *OPTIONS <= KITHI_OPTIONS_MAX, "options");
  * and more. */
 static bool options_agree(const kith_table *t) {
     const uint64_t *o = t->options;
-    bool of_walk = o[KITHI_CUCKOO_OPTION_MAX] != KITHI_CUCKOO_MAX_DEFAULT ||
-                   o[KITHI_CUCKOO_OPTION_START] != KITHI_CUCKOO_START_FIRST ||
-                   o[KITHI_CUCKOO_OPTION_EVICT] != KITHI_CUCKOO_EVICT_LAST;
-    if (of_walk && o[KITHI_CUCKOO_OPTION_INSERT] == KITHI_CUCKOO_INSERT_SEARCH)
+    bool of_walk = o[KITHI_CUCKOO_TABLE_OPTION_MAX] != KITHI_CUCKOO_TABLE_MAX_DEFAULT ||
+                   o[KITHI_CUCKOO_TABLE_OPTION_START] != KITHI_CUCKOO_TABLE_START_FIRST ||
+                   o[KITHI_CUCKOO_TABLE_OPTION_EVICT] != KITHI_CUCKOO_TABLE_EVICT_LAST;
+    if (of_walk && o[KITHI_CUCKOO_TABLE_OPTION_INSERT] == KITHI_CUCKOO_TABLE_INSERT_SEARCH)
         return false;
-    return o[KITHI_CUCKOO_OPTION_MAX] != KITHI_CUCKOO_MAX_AUTO ||
-           (o[KITHI_CUCKOO_OPTION_D] == 2 && o[KITHI_CUCKOO_OPTION_B] == 1 && kithi_cuckoo_load_max(t) < 0.5);
+    return o[KITHI_CUCKOO_TABLE_OPTION_MAX] != KITHI_CUCKOO_TABLE_MAX_AUTO ||
+           (o[KITHI_CUCKOO_TABLE_OPTION_D] == 2 && o[KITHI_CUCKOO_TABLE_OPTION_B] == 1 &&
+            kithi_cuckoo_table_load_max(t) < 0.5);
 }
 
 /* ---- operations ---- */
@@ -60,39 +64,41 @@ static bool options_agree(const kith_table *t) {
 static kith_status create(kith_table *t, uint64_t capacity) {
     if (!options_agree(t))
         return KITH_E_OPTION;
-    kithi_cuckoo *c = kithi_allocate(&t->allocator, sizeof *c);
+    kithi_cuckoo_table *c = kithi_allocate(&t->allocator, sizeof *c);
     if (c == NULL)
         return KITH_E_MEMORY;
-    kith_status status = kithi_cuckoo_make(t, kithi_cuckoo_buckets_for(t, capacity), kithi_prng_next(&t->prng), c);
+    kith_status status =
+        kithi_cuckoo_table_make(t, kithi_cuckoo_table_buckets_for(t, capacity), kithi_prng_next(&t->prng), c);
     if (status != KITH_OK) {
         kithi_release(&t->allocator, c, sizeof *c);
         return status;
     }
     t->state = c;
-    kithi_table_use_words(t, kithi_cuckoo_words(t));
+    kithi_table_use_words(t, kithi_cuckoo_table_words(t));
     return KITH_OK;
 }
 
 static void destroy(kith_table *t) {
-    kithi_cuckoo_release(t, t->state);
-    kithi_release(&t->allocator, t->state, sizeof(kithi_cuckoo));
+    kithi_cuckoo_table_release(t, t->state);
+    kithi_release(&t->allocator, t->state, sizeof(kithi_cuckoo_table));
 }
 
 static void clear(kith_table *t) {
-    kithi_cuckoo *c = t->state;
-    memset(c->records, 0, (size_t)(kithi_cuckoo_slots(c) * (t->record_bytes + 1)));
+    kithi_cuckoo_table *c = t->state;
+    memset(c->records, 0, (size_t)(kithi_cuckoo_table_slots(c) * (t->record_bytes + 1)));
     c->stale_marks = 0;
 }
 
 static kith_status reserve(kith_table *t, uint64_t keys) {
-    const kithi_cuckoo *c = t->state;
-    return keys > c->keys_max ? kithi_cuckoo_rebuild(t, kithi_cuckoo_buckets_for(t, keys), NULL, 0) : KITH_OK;
+    const kithi_cuckoo_table *c = t->state;
+    return keys > c->keys_max ? kithi_cuckoo_table_rebuild(t, kithi_cuckoo_table_buckets_for(t, keys), NULL, 0)
+                              : KITH_OK;
 }
 
 static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool *was_new) {
-    const kithi_cuckoo *c = t->state;
-    uint64_t hash, slot = kithi_cuckoo_find(t, key, &hash);
-    *was_new = slot == KITHI_CUCKOO_NO_SLOT;
+    const kithi_cuckoo_table *c = t->state;
+    uint64_t hash, slot = kithi_cuckoo_table_find(t, key, &hash);
+    *was_new = slot == KITHI_CUCKOO_TABLE_NO_SLOT;
     if (!*was_new) {
         kithi_record_set_value(t, c->records + slot * t->record_bytes, value);
         return KITH_OK;
@@ -100,32 +106,32 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
     uint8_t record[KITHI_RECORD_MAX];
     if (!kithi_record_make(t, key, value, record))
         return KITH_E_MEMORY;
-    kith_status status = kithi_cuckoo_put_absent(t, record, hash);
+    kith_status status = kithi_cuckoo_table_put_absent(t, record, hash);
     if (status != KITH_OK)
         kithi_record_drop(t, record);
     return status;
 }
 
 static kith_status remove_one(kith_table *t, const kithi_key *key, uint64_t *value) {
-    kithi_cuckoo *c = t->state;
-    uint64_t hash, slot = kithi_cuckoo_find(t, key, &hash);
-    if (slot == KITHI_CUCKOO_NO_SLOT)
+    kithi_cuckoo_table *c = t->state;
+    uint64_t hash, slot = kithi_cuckoo_table_find(t, key, &hash);
+    if (slot == KITHI_CUCKOO_TABLE_NO_SLOT)
         return KITH_E_ABSENT;
     uint8_t *record = c->records + slot * t->record_bytes;
     *value = kithi_record_value(t, record);
     kithi_record_drop(t, record);
     c->tags[slot] &= 0x80;
-    c->stale_marks += slot / c->b != kithi_cuckoo_bucket_at(c, 0, hash);
+    c->stale_marks += slot / c->b != kithi_cuckoo_table_bucket_at(c, 0, hash);
     memset(record, 0, t->record_bytes);
     t->count--;
     return KITH_OK;
 }
 
 static bool next(const kith_table *t, kith_cursor *cursor, kithi_key *key, uint64_t *value) {
-    const kithi_cuckoo *c = t->state;
-    while (cursor->at[0] < kithi_cuckoo_slots(c) && (c->tags[cursor->at[0]] & 0x7f) == 0)
+    const kithi_cuckoo_table *c = t->state;
+    while (cursor->at[0] < kithi_cuckoo_table_slots(c) && (c->tags[cursor->at[0]] & 0x7f) == 0)
         cursor->at[0]++;
-    if (cursor->at[0] >= kithi_cuckoo_slots(c))
+    if (cursor->at[0] >= kithi_cuckoo_table_slots(c))
         return false;
     const uint8_t *record = c->records + cursor->at[0]++ * t->record_bytes;
     *key = kithi_record_key(t, record);
@@ -134,16 +140,16 @@ static bool next(const kith_table *t, kith_cursor *cursor, kithi_key *key, uint6
 }
 
 static void stats(const kith_table *t, kith_table_stats *stats) {
-    const kithi_cuckoo *c = t->state;
-    stats->slots = kithi_cuckoo_slots(c);
+    const kithi_cuckoo_table *c = t->state;
+    stats->slots = kithi_cuckoo_table_slots(c);
     stats->bytes +=
         sizeof *c + c->block_bytes + c->queue_limit * sizeof *c->queue + 2 * c->search_limit * sizeof *c->visited;
-    for (unsigned i = 0; i < KITHI_CUCKOO_D_MAX; i++)
+    for (unsigned i = 0; i < KITHI_CUCKOO_TABLE_D_MAX; i++)
         stats->bytes += c->functions[i] != NULL ? kithi_function_bytes(c->functions[i]) : 0;
     stats->longest = (uint64_t)c->d * c->b;
 }
 
-static bool is_zero(const kith_table *t, const kithi_cuckoo *c, uint64_t slot) {
+static bool is_zero(const kith_table *t, const kithi_cuckoo_table *c, uint64_t slot) {
     const uint8_t *record = c->records + slot * t->record_bytes;
     uint64_t any = 0;
     for (unsigned i = 0; i < t->record_bytes; i += 8)
@@ -152,9 +158,9 @@ static bool is_zero(const kith_table *t, const kithi_cuckoo *c, uint64_t slot) {
 }
 
 static const char *check(const kith_table *t) {
-    const kithi_cuckoo *c = t->state;
+    const kithi_cuckoo_table *c = t->state;
     uint64_t count = 0;
-    for (uint64_t slot = 0; slot < kithi_cuckoo_slots(c); slot++) {
+    for (uint64_t slot = 0; slot < kithi_cuckoo_table_slots(c); slot++) {
         uint8_t tag = c->tags[slot] & 0x7f;
         if (tag == 0) {
             if (!is_zero(t, c, slot))
@@ -167,10 +173,11 @@ static const char *check(const kith_table *t) {
             return "a byte between a key and its value is not zero";
         kithi_key key = kithi_record_key(t, record);
         uint64_t hash;
-        if (kithi_cuckoo_find(t, &key, &hash) != slot)
+        if (kithi_cuckoo_table_find(t, &key, &hash) != slot)
             return "a key is stored where a lookup does not find it, or is stored twice";
     }
-    for (const uint8_t *at = c->tags + kithi_cuckoo_slots(c); at < c->records + kithi_cuckoo_body_bytes(t, c); at++)
+    for (const uint8_t *at = c->tags + kithi_cuckoo_table_slots(c);
+         at < c->records + kithi_cuckoo_table_body_bytes(t, c); at++)
         if (*at != 0)
             return "a byte after the last tag is not zero";
     return count == t->count ? NULL : "the number of used slots differs from the number of keys";
@@ -186,27 +193,28 @@ static_assert(PARAM_SEED < KITHI_PARAM_COUNT, "the parameters fit into a header"
 enum { START_BIT = 40, EVICT_BIT = 44, MAX_BIT = 48 };
 
 static uint64_t pack_options(const uint64_t *options) {
-    uint64_t word = options[KITHI_CUCKOO_OPTION_START] << START_BIT | options[KITHI_CUCKOO_OPTION_EVICT] << EVICT_BIT |
-                    options[KITHI_CUCKOO_OPTION_MAX] << MAX_BIT;
-    for (unsigned i = KITHI_CUCKOO_OPTION_LAYOUT; i <= KITHI_CUCKOO_OPTION_LOAD; i++)
+    uint64_t word = options[KITHI_CUCKOO_TABLE_OPTION_START] << START_BIT |
+                    options[KITHI_CUCKOO_TABLE_OPTION_EVICT] << EVICT_BIT |
+                    options[KITHI_CUCKOO_TABLE_OPTION_MAX] << MAX_BIT;
+    for (unsigned i = KITHI_CUCKOO_TABLE_OPTION_LAYOUT; i <= KITHI_CUCKOO_TABLE_OPTION_LOAD; i++)
         word |= options[i] << (8 * i);
     return word;
 }
 
 static void unpack_options(uint64_t word, uint64_t *options) {
-    for (unsigned i = KITHI_CUCKOO_OPTION_LAYOUT; i <= KITHI_CUCKOO_OPTION_LOAD; i++)
+    for (unsigned i = KITHI_CUCKOO_TABLE_OPTION_LAYOUT; i <= KITHI_CUCKOO_TABLE_OPTION_LOAD; i++)
         options[i] = word >> (8 * i) & 0xff;
-    options[KITHI_CUCKOO_OPTION_START] = word >> START_BIT & 0xf;
-    options[KITHI_CUCKOO_OPTION_EVICT] = word >> EVICT_BIT & 0xf;
-    options[KITHI_CUCKOO_OPTION_MAX] = word >> MAX_BIT;
+    options[KITHI_CUCKOO_TABLE_OPTION_START] = word >> START_BIT & 0xf;
+    options[KITHI_CUCKOO_TABLE_OPTION_EVICT] = word >> EVICT_BIT & 0xf;
+    options[KITHI_CUCKOO_TABLE_OPTION_MAX] = word >> MAX_BIT;
 }
 
 static uint8_t *image(kith_table *t, kithi_head *head) {
-    const kithi_cuckoo *c = t->state;
+    const kithi_cuckoo_table *c = t->state;
     head->params[PARAM_BUCKETS] = c->buckets;
     head->params[PARAM_OPTIONS] = pack_options(t->options);
     head->params[PARAM_SEED] = c->seed;
-    head->body_bytes = kithi_cuckoo_body_bytes(t, c);
+    head->body_bytes = kithi_cuckoo_table_body_bytes(t, c);
     return c->block;
 }
 
@@ -215,17 +223,17 @@ static kith_status attach(kith_table *t, const kithi_head *head, uint8_t *block)
     unpack_options(head->params[PARAM_OPTIONS], t->options);
     if (!kithi_options_valid(OPTIONS, OPTION_COUNT, t->options) || !options_agree(t))
         return KITH_E_CORRUPT;
-    kithi_cuckoo *c = kithi_allocate(&t->allocator, sizeof *c);
+    kithi_cuckoo_table *c = kithi_allocate(&t->allocator, sizeof *c);
     if (c == NULL)
         return KITH_E_MEMORY;
     kith_status status =
-        kithi_cuckoo_make_over(t, head->params[PARAM_BUCKETS], head->params[PARAM_SEED], head, block, c);
+        kithi_cuckoo_table_make_over(t, head->params[PARAM_BUCKETS], head->params[PARAM_SEED], head, block, c);
     if (status != KITH_OK) {
         kithi_release(&t->allocator, c, sizeof *c);
         return status;
     }
     t->state = c;
-    kithi_table_use_words(t, kithi_cuckoo_words(t));
+    kithi_table_use_words(t, kithi_cuckoo_table_words(t));
     return KITH_OK;
 }
 
@@ -244,11 +252,11 @@ const kithi_table_kind kithi_table_cuckoo = {
     .destroy = destroy,
     .clear = clear,
     .reserve = reserve,
-    .get = kithi_cuckoo_get,
-    .get_group = kithi_cuckoo_get_group,
+    .get = kithi_cuckoo_table_get,
+    .get_group = kithi_cuckoo_table_get_group,
     .put = put,
     .remove = remove_one,
-    .prefetch = kithi_cuckoo_prefetch,
+    .prefetch = kithi_cuckoo_table_prefetch,
     .next = next,
     .stats = stats,
     .check = check,

@@ -6,67 +6,67 @@
  * prefetches one cache line of tags per key, the next ones the records whose tag matches. */
 #include "tables/cuckoo_find.h"
 
-/* There is one body for lookups, inlined twice: with the shape of plain tables (`plain` in kithi_cuckoo) as constants,
- * and with the shape of any other table as variables. */
+/* There is one body for lookups, inlined twice: with the shape of plain tables (`plain` in kithi_cuckoo_table) as
+ * constants, and with the shape of any other table as variables. */
 #define INLINE static inline __attribute__((always_inline))
 
 typedef struct shape {
     unsigned d, b, record_bytes;
-    bool plain; /* see kithi_cuckoo */
+    bool plain; /* see kithi_cuckoo_table */
 } shape;
 
-static const shape PLAIN = {KITHI_CUCKOO_PLAIN_D, KITHI_CUCKOO_PLAIN_B, KITHI_RECORD_MAX, true};
+static const shape PLAIN = {KITHI_CUCKOO_TABLE_PLAIN_D, KITHI_CUCKOO_TABLE_PLAIN_B, KITHI_RECORD_MAX, true};
 
 static inline shape shape_of(const kith_table *t) {
-    const kithi_cuckoo *c = t->state;
+    const kithi_cuckoo_table *c = t->state;
     return (shape){c->d, c->b, t->record_bytes, false};
 }
 
 /* ---- one key ---- */
 
-INLINE uint64_t bucket_of(const kithi_cuckoo *c, unsigned i, const kithi_key *key, uint64_t hash, shape s) {
+INLINE uint64_t bucket_of(const kithi_cuckoo_table *c, unsigned i, const kithi_key *key, uint64_t hash, shape s) {
     if (s.plain)
-        return kithi_mulhi(i == 0 ? hash : kithi_cuckoo_second(hash), c->buckets);
-    return kithi_cuckoo_bucket(c, i, key, hash);
+        return kithi_mulhi(i == 0 ? hash : kithi_cuckoo_table_second(hash), c->buckets);
+    return kithi_cuckoo_table_bucket(c, i, key, hash);
 }
 
-INLINE uint64_t tag_bits_of(const kithi_cuckoo *c, uint64_t hash, shape s) {
-    return s.plain ? hash : kithi_cuckoo_tag_bits(c, hash);
+INLINE uint64_t tag_bits_of(const kithi_cuckoo_table *c, uint64_t hash, shape s) {
+    return s.plain ? hash : kithi_cuckoo_table_tag_bits(c, hash);
 }
 
-INLINE bool slot_has(const kith_table *t, const kithi_cuckoo *c, uint64_t slot, const kithi_key *key, shape s) {
+INLINE bool slot_has(const kith_table *t, const kithi_cuckoo_table *c, uint64_t slot, const kithi_key *key, shape s) {
     return kithi_record_is(t, c->records + slot * s.record_bytes, key);
 }
 
 INLINE uint64_t find_in(const kith_table *t, const kithi_key *key, uint64_t hash, shape s) {
-    const kithi_cuckoo *c = t->state;
+    const kithi_cuckoo_table *c = t->state;
     uint64_t tag_bits = tag_bits_of(c, hash, s);
     for (unsigned i = 0; i < s.d; i++) {
         uint64_t bucket = bucket_of(c, i, key, hash, s);
-        uint64_t tags = kithi_cuckoo_tags(c, bucket, s.b);
+        uint64_t tags = kithi_cuckoo_table_tags(c, bucket, s.b);
         kithi_trace(t, KITH_STEP_LOOK, bucket * s.b, 0);
-        for (uint64_t equal = kithi_cuckoo_equal(tags, s.b, kithi_cuckoo_tag(tag_bits)); equal != 0;
+        for (uint64_t equal = kithi_cuckoo_table_equal(tags, s.b, kithi_cuckoo_table_tag(tag_bits)); equal != 0;
              equal &= equal - 1) {
-            uint64_t slot = bucket * s.b + kithi_cuckoo_slot(equal);
+            uint64_t slot = bucket * s.b + kithi_cuckoo_table_slot(equal);
             if (slot_has(t, c, slot, key, s))
                 return slot;
         }
-        if (i == 0 && !kithi_cuckoo_marked(tags, tag_bits, s.b))
+        if (i == 0 && !kithi_cuckoo_table_marked(tags, tag_bits, s.b))
             break;
     }
-    return KITHI_CUCKOO_NO_SLOT;
+    return KITHI_CUCKOO_TABLE_NO_SLOT;
 }
 
-uint64_t kithi_cuckoo_find(const kith_table *t, const kithi_key *key, uint64_t *hash) {
-    const kithi_cuckoo *c = t->state;
-    *hash = kithi_cuckoo_hash(c, key);
+uint64_t kithi_cuckoo_table_find(const kith_table *t, const kithi_key *key, uint64_t *hash) {
+    const kithi_cuckoo_table *c = t->state;
+    *hash = kithi_cuckoo_table_hash(c, key);
     return c->plain ? find_in(t, key, *hash, PLAIN) : find_in(t, key, *hash, shape_of(t));
 }
 
-bool kithi_cuckoo_get(const kith_table *t, const kithi_key *key, uint64_t *value) {
-    const kithi_cuckoo *c = t->state;
-    uint64_t hash, slot = kithi_cuckoo_find(t, key, &hash);
-    if (slot == KITHI_CUCKOO_NO_SLOT)
+bool kithi_cuckoo_table_get(const kith_table *t, const kithi_key *key, uint64_t *value) {
+    const kithi_cuckoo_table *c = t->state;
+    uint64_t hash, slot = kithi_cuckoo_table_find(t, key, &hash);
+    if (slot == KITHI_CUCKOO_TABLE_NO_SLOT)
         return false;
     *value = kithi_record_value(t, c->records + slot * t->record_bytes);
     return true;
@@ -80,28 +80,28 @@ enum { ABSENT, LOOK, SLOT_0 };
 
 /* Looks for a slot of a bucket whose tag matches, and prefetches its record. `more` says whether there are more buckets
  * to look in. */
-INLINE uint64_t candidate(const kithi_cuckoo *c, uint64_t bucket, uint64_t tags, uint64_t tag_bits, bool more,
+INLINE uint64_t candidate(const kithi_cuckoo_table *c, uint64_t bucket, uint64_t tags, uint64_t tag_bits, bool more,
                           shape s) {
-    uint64_t equal = kithi_cuckoo_equal(tags, s.b, kithi_cuckoo_tag(tag_bits));
+    uint64_t equal = kithi_cuckoo_table_equal(tags, s.b, kithi_cuckoo_table_tag(tag_bits));
     if (equal == 0)
         return more ? LOOK : ABSENT;
-    uint64_t slot = bucket * s.b + kithi_cuckoo_slot(equal);
+    uint64_t slot = bucket * s.b + kithi_cuckoo_table_slot(equal);
     __builtin_prefetch(c->records + slot * s.record_bytes);
     return SLOT_0 + slot;
 }
 
 INLINE uint64_t get_group_in(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values, shape s) {
-    const kithi_cuckoo *c = t->state;
+    const kithi_cuckoo_table *c = t->state;
     uint64_t hashes[KITHI_GROUP], candidates[KITHI_GROUP], found = 0;
     size_t later[KITHI_GROUP], later_count = 0;
     for (size_t i = 0; i < n; i++) {
-        hashes[i] = kithi_cuckoo_hash(c, &keys[i]);
+        hashes[i] = kithi_cuckoo_table_hash(c, &keys[i]);
         __builtin_prefetch(c->tags + bucket_of(c, 0, &keys[i], hashes[i], s) * s.b);
     }
     for (size_t i = 0; i < n; i++) {
         uint64_t bucket = bucket_of(c, 0, &keys[i], hashes[i], s), tag_bits = tag_bits_of(c, hashes[i], s);
-        uint64_t tags = kithi_cuckoo_tags(c, bucket, s.b);
-        candidates[i] = candidate(c, bucket, tags, tag_bits, kithi_cuckoo_marked(tags, tag_bits, s.b), s);
+        uint64_t tags = kithi_cuckoo_table_tags(c, bucket, s.b);
+        candidates[i] = candidate(c, bucket, tags, tag_bits, kithi_cuckoo_table_marked(tags, tag_bits, s.b), s);
         if (candidates[i] == LOOK) {
             later[later_count++] = i;
             __builtin_prefetch(c->tags + bucket_of(c, 1, &keys[i], hashes[i], s) * s.b);
@@ -112,7 +112,7 @@ INLINE uint64_t get_group_in(const kith_table *t, const kithi_key *keys, size_t 
         size_t i = later[j];
         uint64_t bucket = bucket_of(c, 1, &keys[i], hashes[i], s);
         candidates[i] =
-            candidate(c, bucket, kithi_cuckoo_tags(c, bucket, s.b), tag_bits_of(c, hashes[i], s), s.d > 2, s);
+            candidate(c, bucket, kithi_cuckoo_table_tags(c, bucket, s.b), tag_bits_of(c, hashes[i], s), s.d > 2, s);
     }
     for (size_t i = 0; i < n; i++) {
         if (candidates[i] == ABSENT)
@@ -120,7 +120,7 @@ INLINE uint64_t get_group_in(const kith_table *t, const kithi_key *keys, size_t 
         uint64_t slot = candidates[i] - SLOT_0;
         if (candidates[i] == LOOK || !slot_has(t, c, slot, &keys[i], s)) {
             slot = find_in(t, &keys[i], hashes[i], s);
-            if (slot == KITHI_CUCKOO_NO_SLOT)
+            if (slot == KITHI_CUCKOO_TABLE_NO_SLOT)
                 continue;
         }
         found |= UINT64_C(1) << i;
@@ -130,14 +130,14 @@ INLINE uint64_t get_group_in(const kith_table *t, const kithi_key *keys, size_t 
     return found;
 }
 
-uint64_t kithi_cuckoo_get_group(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values) {
-    const kithi_cuckoo *c = t->state;
+uint64_t kithi_cuckoo_table_get_group(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values) {
+    const kithi_cuckoo_table *c = t->state;
     return c->plain ? get_group_in(t, keys, n, values, PLAIN) : get_group_in(t, keys, n, values, shape_of(t));
 }
 
-void kithi_cuckoo_prefetch(const kith_table *t, const kithi_key *key) {
-    const kithi_cuckoo *c = t->state;
-    uint64_t bucket = kithi_cuckoo_bucket_at(c, 0, kithi_cuckoo_hash(c, key));
+void kithi_cuckoo_table_prefetch(const kith_table *t, const kithi_key *key) {
+    const kithi_cuckoo_table *c = t->state;
+    uint64_t bucket = kithi_cuckoo_table_bucket_at(c, 0, kithi_cuckoo_table_hash(c, key));
     __builtin_prefetch(c->tags + bucket * c->b);
-    __builtin_prefetch(kithi_cuckoo_record(t, c, bucket, 0));
+    __builtin_prefetch(kithi_cuckoo_table_record(t, c, bucket, 0));
 }

@@ -43,23 +43,23 @@
 
 /* ---- sizes ---- */
 
-double kithi_cuckoo_load_max(const kith_table *t) {
-    uint64_t d = t->options[KITHI_CUCKOO_OPTION_D], b = t->options[KITHI_CUCKOO_OPTION_B];
-    if (t->options[KITHI_CUCKOO_OPTION_LOAD] != 0)
-        return (double)t->options[KITHI_CUCKOO_OPTION_LOAD] / 100;
+double kithi_cuckoo_table_load_max(const kith_table *t) {
+    uint64_t d = t->options[KITHI_CUCKOO_TABLE_OPTION_D], b = t->options[KITHI_CUCKOO_TABLE_OPTION_B];
+    if (t->options[KITHI_CUCKOO_TABLE_OPTION_LOAD] != 0)
+        return (double)t->options[KITHI_CUCKOO_TABLE_OPTION_LOAD] / 100;
     if (b == 1)
         return d == 2 ? 0.45 : 0.85;
     return d == 2 && b == 2 ? 0.85 : 0.95;
 }
 
-uint64_t kithi_cuckoo_buckets_for(const kith_table *t, uint64_t keys) {
-    double load = kithi_cuckoo_load_max(t);
-    if (t->options[KITHI_CUCKOO_OPTION_LOAD] == 0 && load > RESERVED_LOAD)
+uint64_t kithi_cuckoo_table_buckets_for(const kith_table *t, uint64_t keys) {
+    double load = kithi_cuckoo_table_load_max(t);
+    if (t->options[KITHI_CUCKOO_TABLE_OPTION_LOAD] == 0 && load > RESERVED_LOAD)
         load = RESERVED_LOAD;
-    double buckets = ceil((double)keys / load / (double)t->options[KITHI_CUCKOO_OPTION_B]) + 1;
-    return buckets < KITHI_CUCKOO_BUCKETS_MIN ? KITHI_CUCKOO_BUCKETS_MIN
-           : buckets > (double)BUCKETS_MAX    ? 2 * BUCKETS_MAX
-                                              : (uint64_t)buckets;
+    double buckets = ceil((double)keys / load / (double)t->options[KITHI_CUCKOO_TABLE_OPTION_B]) + 1;
+    return buckets < KITHI_CUCKOO_TABLE_BUCKETS_MIN ? KITHI_CUCKOO_TABLE_BUCKETS_MIN
+           : buckets > (double)BUCKETS_MAX          ? 2 * BUCKETS_MAX
+                                                    : (uint64_t)buckets;
 }
 
 /* Computes the size of the body: records, tags, and at least 8 more bytes, because tags are loaded eight at a time.
@@ -73,7 +73,7 @@ static bool body_bytes_of(uint64_t buckets, unsigned b, unsigned record_bytes, u
     return true;
 }
 
-uint64_t kithi_cuckoo_body_bytes(const kith_table *t, const kithi_cuckoo *c) {
+uint64_t kithi_cuckoo_table_body_bytes(const kith_table *t, const kithi_cuckoo_table *c) {
     uint64_t bytes = 0;
     bool fits = body_bytes_of(c->buckets, c->b, t->record_bytes, &bytes);
     assert(fits);
@@ -83,14 +83,14 @@ uint64_t kithi_cuckoo_body_bytes(const kith_table *t, const kithi_cuckoo *c) {
 
 /* ---- creating ---- */
 
-static void release_functions(kithi_cuckoo *c) {
-    for (unsigned i = 0; i < KITHI_CUCKOO_D_MAX; i++) {
+static void release_functions(kithi_cuckoo_table *c) {
+    for (unsigned i = 0; i < KITHI_CUCKOO_TABLE_D_MAX; i++) {
         kith_function_free(c->functions[i]);
         c->functions[i] = NULL;
     }
 }
 
-void kithi_cuckoo_release(const kith_table *t, kithi_cuckoo *c) {
+void kithi_cuckoo_table_release(const kith_table *t, kithi_cuckoo_table *c) {
     release_functions(c);
     if (!t->readonly)
         kithi_release(&t->allocator, c->block, c->block_bytes);
@@ -98,7 +98,7 @@ void kithi_cuckoo_release(const kith_table *t, kithi_cuckoo *c) {
     kithi_release(&t->allocator, c->visited, 2 * c->search_limit * sizeof *c->visited);
 }
 
-static kith_status draw_functions(const kith_table *t, uint64_t seed, kithi_cuckoo *c) {
+static kith_status draw_functions(const kith_table *t, uint64_t seed, kithi_cuckoo_table *c) {
     c->seed = seed;
     for (unsigned i = 0; i < (c->one_hash ? 1 : c->d); i++) {
         kith_status status =
@@ -113,45 +113,46 @@ static kith_status draw_functions(const kith_table *t, uint64_t seed, kithi_cuck
 }
 
 /* Sets the fields of *c that do not need memory. */
-static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo *c, uint64_t *body_bytes) {
-    *c = (kithi_cuckoo){
+static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo_table *c, uint64_t *body_bytes) {
+    *c = (kithi_cuckoo_table){
         .buckets = buckets,
-        .d = (unsigned)t->options[KITHI_CUCKOO_OPTION_D],
-        .b = (unsigned)t->options[KITHI_CUCKOO_OPTION_B],
-        .partitioned = t->options[KITHI_CUCKOO_OPTION_LAYOUT] == KITHI_CUCKOO_LAYOUT_PARTS,
+        .d = (unsigned)t->options[KITHI_CUCKOO_TABLE_OPTION_D],
+        .b = (unsigned)t->options[KITHI_CUCKOO_TABLE_OPTION_B],
+        .partitioned = t->options[KITHI_CUCKOO_TABLE_OPTION_LAYOUT] == KITHI_CUCKOO_TABLE_LAYOUT_PARTS,
         .one_hash = t->family == KITH_FAMILY_XXH3 || t->family == KITH_FAMILY_SIPHASH,
     };
-    c->plain = c->d == KITHI_CUCKOO_PLAIN_D && c->b == KITHI_CUCKOO_PLAIN_B && !c->partitioned && c->one_hash &&
-               t->record_bytes == KITHI_RECORD_MAX;
+    c->plain = c->d == KITHI_CUCKOO_TABLE_PLAIN_D && c->b == KITHI_CUCKOO_TABLE_PLAIN_B && !c->partitioned &&
+               c->one_hash && t->record_bytes == KITHI_RECORD_MAX;
     if (buckets > BUCKETS_MAX || !body_bytes_of(buckets, c->b, t->record_bytes, body_bytes) ||
         !kithi_block_bytes(*body_bytes, &c->block_bytes))
         return KITH_E_TOO_LARGE;
-    c->keys_max = (uint64_t)((double)kithi_cuckoo_slots(c) * kithi_cuckoo_load_max(t));
-    c->stale_max = kithi_cuckoo_slots(c) / STALE_SHARE;
+    c->keys_max = (uint64_t)((double)kithi_cuckoo_table_slots(c) * kithi_cuckoo_table_load_max(t));
+    c->stale_max = kithi_cuckoo_table_slots(c) / STALE_SHARE;
     return KITH_OK;
 }
 
-static void set_block(const kith_table *t, kithi_cuckoo *c, uint8_t *block) {
+static void set_block(const kith_table *t, kithi_cuckoo_table *c, uint8_t *block) {
     c->block = block;
     c->records = block + KITHI_HEADER_BYTES;
-    c->tags = c->records + kithi_cuckoo_slots(c) * t->record_bytes;
+    c->tags = c->records + kithi_cuckoo_table_slots(c) * t->record_bytes;
 }
 
-static kith_status allocate_scratch(const kith_table *t, kithi_cuckoo *c) {
-    c->search_limit = (uint32_t)(c->buckets < KITHI_CUCKOO_SEARCH_MAX ? c->buckets : KITHI_CUCKOO_SEARCH_MAX);
+static kith_status allocate_scratch(const kith_table *t, kithi_cuckoo_table *c) {
+    c->search_limit =
+        (uint32_t)(c->buckets < KITHI_CUCKOO_TABLE_SEARCH_MAX ? c->buckets : KITHI_CUCKOO_TABLE_SEARCH_MAX);
     /* The queue must hold the longest walk. With max=auto the limit increases with the number of keys, so it is
      * computed for the most keys that the table may have. */
-    uint64_t slots = kithi_cuckoo_slots(c);
+    uint64_t slots = kithi_cuckoo_table_slots(c);
     uint64_t keys = c->keys_max + 1 < slots / 2 ? c->keys_max + 1 : (slots - 1) / 2;
-    uint64_t walk_max = kithi_cuckoo_walk_max(t, c, keys);
+    uint64_t walk_max = kithi_cuckoo_table_walk_max(t, c, keys);
     c->queue_limit = walk_max > c->search_limit ? (uint32_t)walk_max : c->search_limit;
     c->queue = kithi_allocate(&t->allocator, c->queue_limit * sizeof *c->queue);
     c->visited = kithi_allocate(&t->allocator, 2 * c->search_limit * sizeof *c->visited);
     return c->queue != NULL && c->visited != NULL ? KITH_OK : KITH_E_MEMORY;
 }
 
-kith_status kithi_cuckoo_make(const kith_table *t, uint64_t buckets, uint64_t seed, kithi_cuckoo *c) {
-    unsigned d = (unsigned)t->options[KITHI_CUCKOO_OPTION_D];
+kith_status kithi_cuckoo_table_make(const kith_table *t, uint64_t buckets, uint64_t seed, kithi_cuckoo_table *c) {
+    unsigned d = (unsigned)t->options[KITHI_CUCKOO_TABLE_OPTION_D];
     uint64_t body_bytes;
     kith_status status = lay_out(t, (buckets + d - 1) / d * d, c, &body_bytes);
     if (status == KITH_OK)
@@ -162,7 +163,7 @@ kith_status kithi_cuckoo_make(const kith_table *t, uint64_t buckets, uint64_t se
     status = block != NULL ? allocate_scratch(t, c) : KITH_E_MEMORY;
     c->block = block;
     if (status != KITH_OK) {
-        kithi_cuckoo_release(t, c);
+        kithi_cuckoo_table_release(t, c);
         return status;
     }
     set_block(t, c, block);
@@ -170,18 +171,18 @@ kith_status kithi_cuckoo_make(const kith_table *t, uint64_t buckets, uint64_t se
 }
 
 /* The parameters may have any value, so this checks that the size that follows from them is that of the body. */
-kith_status kithi_cuckoo_make_over(const kith_table *t, uint64_t buckets, uint64_t seed, const kithi_head *head,
-                                   uint8_t *block, kithi_cuckoo *c) {
+kith_status kithi_cuckoo_table_make_over(const kith_table *t, uint64_t buckets, uint64_t seed, const kithi_head *head,
+                                         uint8_t *block, kithi_cuckoo_table *c) {
     uint64_t body_bytes;
-    if (buckets < KITHI_CUCKOO_BUCKETS_MIN || buckets % t->options[KITHI_CUCKOO_OPTION_D] != 0 ||
+    if (buckets < KITHI_CUCKOO_TABLE_BUCKETS_MIN || buckets % t->options[KITHI_CUCKOO_TABLE_OPTION_D] != 0 ||
         lay_out(t, buckets, c, &body_bytes) != KITH_OK || body_bytes != head->body_bytes ||
-        head->count > kithi_cuckoo_slots(c))
+        head->count > kithi_cuckoo_table_slots(c))
         return KITH_E_CORRUPT;
     kith_status status = draw_functions(t, seed, c);
     if (status == KITH_OK && !t->readonly)
         status = allocate_scratch(t, c);
     if (status != KITH_OK) {
-        kithi_cuckoo_release(t, c);
+        kithi_cuckoo_table_release(t, c);
         return status;
     }
     set_block(t, c, block);
@@ -192,21 +193,22 @@ kith_status kithi_cuckoo_make_over(const kith_table *t, uint64_t buckets, uint64
 
 /* Stores a record if the first bucket of its key has a free slot, as it has for nearly all keys unless the table is
  * almost full. Returns false if it has none, or with evict=first. */
-static inline bool insert_first(const kith_table *t, const kithi_cuckoo *c, const uint8_t *record, uint64_t hash) {
-    uint64_t bucket = kithi_cuckoo_bucket_at(c, 0, hash), free = kithi_cuckoo_free_slots(c, bucket);
-    if (free == 0 || t->options[KITHI_CUCKOO_OPTION_EVICT] != KITHI_CUCKOO_EVICT_LAST)
+static inline bool insert_first(const kith_table *t, const kithi_cuckoo_table *c, const uint8_t *record,
+                                uint64_t hash) {
+    uint64_t bucket = kithi_cuckoo_table_bucket_at(c, 0, hash), free = kithi_cuckoo_table_free_slots(c, bucket);
+    if (free == 0 || t->options[KITHI_CUCKOO_TABLE_OPTION_EVICT] != KITHI_CUCKOO_TABLE_EVICT_LAST)
         return false;
-    unsigned slot = kithi_cuckoo_slot(free);
-    kithi_cuckoo_set_tag(c, bucket, slot, kithi_cuckoo_tag_bits(c, hash));
-    kithi_record_copy(t, kithi_cuckoo_record(t, c, bucket, slot), record);
+    unsigned slot = kithi_cuckoo_table_slot(free);
+    kithi_cuckoo_table_set_tag(c, bucket, slot, kithi_cuckoo_table_tag_bits(c, hash));
+    kithi_record_copy(t, kithi_cuckoo_table_record(t, c, bucket, slot), record);
     return true;
 }
 
 /* Inserts all records of one table into another. Returns false if one cannot be inserted. Works on groups of GROUP
  * records: the first buckets of the whole group are prefetched before its first record is inserted. */
-static bool insert_all(kith_table *t, const kithi_cuckoo *from, const kithi_cuckoo *to) {
+static bool insert_all(kith_table *t, const kithi_cuckoo_table *from, const kithi_cuckoo_table *to) {
     enum { GROUP = 16 };
-    uint64_t hashes[GROUP], next = 0, end = kithi_cuckoo_slots(from);
+    uint64_t hashes[GROUP], next = 0, end = kithi_cuckoo_table_slots(from);
     const uint8_t *records[GROUP];
     for (;;) {
         unsigned n = 0;
@@ -214,29 +216,29 @@ static bool insert_all(kith_table *t, const kithi_cuckoo *from, const kithi_cuck
             if ((from->tags[next] & 0x7f) == 0)
                 continue;
             records[n] = from->records + next * t->record_bytes;
-            hashes[n] = kithi_cuckoo_record_hash(t, to, records[n]);
-            uint64_t bucket = kithi_cuckoo_bucket_at(to, 0, hashes[n++]);
+            hashes[n] = kithi_cuckoo_table_record_hash(t, to, records[n]);
+            uint64_t bucket = kithi_cuckoo_table_bucket_at(to, 0, hashes[n++]);
             __builtin_prefetch(to->tags + bucket * to->b, 1);
-            __builtin_prefetch(kithi_cuckoo_record(t, to, bucket, 0), 1);
+            __builtin_prefetch(kithi_cuckoo_table_record(t, to, bucket, 0), 1);
         }
         if (n == 0)
             return true;
         for (unsigned i = 0; i < n; i++)
-            if (!insert_first(t, to, records[i], hashes[i]) && !kithi_cuckoo_insert(t, to, records[i], hashes[i]))
+            if (!insert_first(t, to, records[i], hashes[i]) && !kithi_cuckoo_table_insert(t, to, records[i], hashes[i]))
                 return false;
     }
 }
 
-kith_status kithi_cuckoo_rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra, uint64_t extra_hash) {
-    kithi_cuckoo *old = t->state;
-    uint64_t rehashes = t->rehashes, growths = t->growths, slots = kithi_cuckoo_slots(old);
+kith_status kithi_cuckoo_table_rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra, uint64_t extra_hash) {
+    kithi_cuckoo_table *old = t->state;
+    uint64_t rehashes = t->rehashes, growths = t->growths, slots = kithi_cuckoo_table_slots(old);
     for (unsigned attempt = 0; attempt < REHASHES_MAX + GROWTHS_MAX; attempt++) {
         if (attempt >= REHASHES_MAX)
             buckets += buckets / 2;
         bool keeps_function = attempt == 0 && buckets > old->buckets && old->one_hash;
-        kithi_cuckoo fresh;
+        kithi_cuckoo_table fresh;
         kith_status status =
-            kithi_cuckoo_make(t, buckets, keeps_function ? old->seed : kithi_prng_next(&t->prng), &fresh);
+            kithi_cuckoo_table_make(t, buckets, keeps_function ? old->seed : kithi_prng_next(&t->prng), &fresh);
         if (status != KITH_OK) {
             t->rehashes = rehashes;
             t->growths = growths;
@@ -245,20 +247,20 @@ kith_status kithi_cuckoo_rebuild(kith_table *t, uint64_t buckets, const uint8_t 
         bool larger = fresh.buckets > old->buckets && (attempt == 0 || attempt >= REHASHES_MAX);
         if (larger) {
             /* `slots` is that of the old table or, if an earlier attempt was larger already, of that attempt. */
-            kithi_table_grown(t, slots, kithi_cuckoo_slots(&fresh));
-            slots = kithi_cuckoo_slots(&fresh);
+            kithi_table_grown(t, slots, kithi_cuckoo_table_slots(&fresh));
+            slots = kithi_cuckoo_table_slots(&fresh);
         } else {
             kithi_trace(t, KITH_STEP_REHASH, 0, 0);
             t->rehashes++;
         }
         if (extra != NULL && !keeps_function)
-            extra_hash = kithi_cuckoo_record_hash(t, &fresh, extra);
-        if (insert_all(t, old, &fresh) && (extra == NULL || kithi_cuckoo_insert(t, &fresh, extra, extra_hash))) {
-            kithi_cuckoo_release(t, old);
+            extra_hash = kithi_cuckoo_table_record_hash(t, &fresh, extra);
+        if (insert_all(t, old, &fresh) && (extra == NULL || kithi_cuckoo_table_insert(t, &fresh, extra, extra_hash))) {
+            kithi_cuckoo_table_release(t, old);
             *old = fresh;
             return KITH_OK;
         }
-        kithi_cuckoo_release(t, &fresh);
+        kithi_cuckoo_table_release(t, &fresh);
     }
     t->rehashes = rehashes;
     t->growths = growths;
@@ -269,27 +271,28 @@ kith_status kithi_cuckoo_rebuild(kith_table *t, uint64_t buckets, const uint8_t 
 
 /* Clears all marks and sets those that are needed. Marks of removed keys make lookups slower, so this is done before a
  * new key is stored, if more than a quarter of the slots may have stale marks. */
-static void refresh_marks(const kith_table *t, kithi_cuckoo *c) {
-    for (uint64_t slot = 0; slot < kithi_cuckoo_slots(c); slot++)
+static void refresh_marks(const kith_table *t, kithi_cuckoo_table *c) {
+    for (uint64_t slot = 0; slot < kithi_cuckoo_table_slots(c); slot++)
         c->tags[slot] &= 0x7f;
-    for (uint64_t slot = 0; slot < kithi_cuckoo_slots(c); slot++) {
+    for (uint64_t slot = 0; slot < kithi_cuckoo_table_slots(c); slot++) {
         if ((c->tags[slot] & 0x7f) == 0)
             continue;
-        kithi_cuckoo_mark(c, slot / c->b, kithi_cuckoo_record_hash(t, c, c->records + slot * t->record_bytes));
+        kithi_cuckoo_table_mark(c, slot / c->b,
+                                kithi_cuckoo_table_record_hash(t, c, c->records + slot * t->record_bytes));
     }
     c->stale_marks = 0;
 }
 
-kith_status kithi_cuckoo_put_absent(kith_table *t, const uint8_t *record, uint64_t hash) {
-    kithi_cuckoo *c = t->state;
+kith_status kithi_cuckoo_table_put_absent(kith_table *t, const uint8_t *record, uint64_t hash) {
+    kithi_cuckoo_table *c = t->state;
     kith_status status = KITH_OK;
     if (t->count >= c->keys_max) {
-        status = kithi_cuckoo_rebuild(t, c->buckets + c->buckets / 2, record, hash);
+        status = kithi_cuckoo_table_rebuild(t, c->buckets + c->buckets / 2, record, hash);
     } else {
         if (c->stale_marks > c->stale_max)
             refresh_marks(t, c);
-        if (!insert_first(t, c, record, hash) && !kithi_cuckoo_insert(t, c, record, hash))
-            status = kithi_cuckoo_rebuild(t, c->buckets, record, hash);
+        if (!insert_first(t, c, record, hash) && !kithi_cuckoo_table_insert(t, c, record, hash))
+            status = kithi_cuckoo_table_rebuild(t, c->buckets, record, hash);
     }
     t->count += status == KITH_OK;
     return status;

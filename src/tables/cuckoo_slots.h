@@ -31,39 +31,39 @@
 #include "core/mix.h"
 #include "tables/common/record.h"
 
-#define KITHI_CUCKOO_D_MAX 4
-#define KITHI_CUCKOO_B_MAX 8
+#define KITHI_CUCKOO_TABLE_D_MAX 4
+#define KITHI_CUCKOO_TABLE_B_MAX 8
 
 /* The defaults, for which there is faster code. */
-#define KITHI_CUCKOO_PLAIN_D 2
-#define KITHI_CUCKOO_PLAIN_B 8
+#define KITHI_CUCKOO_TABLE_PLAIN_D 2
+#define KITHI_CUCKOO_TABLE_PLAIN_B 8
 
 /* Indices of the table's options. */
 enum {
-    KITHI_CUCKOO_OPTION_LAYOUT,
-    KITHI_CUCKOO_OPTION_D,
-    KITHI_CUCKOO_OPTION_B,
-    KITHI_CUCKOO_OPTION_INSERT,
-    KITHI_CUCKOO_OPTION_LOAD,
-    KITHI_CUCKOO_OPTION_MAX,
-    KITHI_CUCKOO_OPTION_START,
-    KITHI_CUCKOO_OPTION_EVICT
+    KITHI_CUCKOO_TABLE_OPTION_LAYOUT,
+    KITHI_CUCKOO_TABLE_OPTION_D,
+    KITHI_CUCKOO_TABLE_OPTION_B,
+    KITHI_CUCKOO_TABLE_OPTION_INSERT,
+    KITHI_CUCKOO_TABLE_OPTION_LOAD,
+    KITHI_CUCKOO_TABLE_OPTION_MAX,
+    KITHI_CUCKOO_TABLE_OPTION_START,
+    KITHI_CUCKOO_TABLE_OPTION_EVICT
 };
-enum { KITHI_CUCKOO_LAYOUT_ONE, KITHI_CUCKOO_LAYOUT_PARTS };
-enum { KITHI_CUCKOO_INSERT_AUTO, KITHI_CUCKOO_INSERT_SEARCH, KITHI_CUCKOO_INSERT_WALK };
-enum { KITHI_CUCKOO_MAX_DEFAULT, KITHI_CUCKOO_MAX_AUTO };
-enum { KITHI_CUCKOO_START_FIRST, KITHI_CUCKOO_START_SECOND, KITHI_CUCKOO_START_RANDOM };
-enum { KITHI_CUCKOO_EVICT_LAST, KITHI_CUCKOO_EVICT_FIRST };
+enum { KITHI_CUCKOO_TABLE_LAYOUT_ONE, KITHI_CUCKOO_TABLE_LAYOUT_PARTS };
+enum { KITHI_CUCKOO_TABLE_INSERT_AUTO, KITHI_CUCKOO_TABLE_INSERT_SEARCH, KITHI_CUCKOO_TABLE_INSERT_WALK };
+enum { KITHI_CUCKOO_TABLE_MAX_DEFAULT, KITHI_CUCKOO_TABLE_MAX_AUTO };
+enum { KITHI_CUCKOO_TABLE_START_FIRST, KITHI_CUCKOO_TABLE_START_SECOND, KITHI_CUCKOO_TABLE_START_RANDOM };
+enum { KITHI_CUCKOO_TABLE_EVICT_LAST, KITHI_CUCKOO_TABLE_EVICT_FIRST };
 
 /* A bucket that the search for a free slot has reached, or a slot on the path of a walk. */
-typedef struct kithi_cuckoo_step {
+typedef struct kithi_cuckoo_table_step {
     uint64_t bucket;
     uint32_t parent; /* queue index of the bucket from which it was reached; not used by a walk */
     uint8_t slot;    /* search: the slot of the parent's bucket whose entry can move to this bucket; walk: the
                      slot of `bucket` whose entry was displaced */
-} kithi_cuckoo_step;
+} kithi_cuckoo_table_step;
 
-typedef struct kithi_cuckoo {
+typedef struct kithi_cuckoo_table {
     uint64_t buckets; /* a multiple of d */
     uint8_t *records;
     uint8_t *tags;
@@ -75,38 +75,39 @@ typedef struct kithi_cuckoo {
     bool partitioned; /* layout=two */
     bool plain;       /* default d, b and layout, one_hash, and keys of 16 bytes or byte strings: see cuckoo_find.c */
     bool one_hash;    /* all buckets come from one hash value, that of functions[0]; the others are NULL */
-    kith_function *functions[KITHI_CUCKOO_D_MAX];
+    kith_function *functions[KITHI_CUCKOO_TABLE_D_MAX];
     uint64_t seed; /* of the functions */
     uint8_t *block;
     uint64_t block_bytes;
-    kithi_cuckoo_step *queue; /* queue_limit elements; a walk stores its path here */
-    uint64_t *visited;        /* hash set of the buckets in the queue, 2 * search_limit slots: bucket + 1; 0: empty */
-    uint32_t search_limit;    /* the most buckets that a search may visit; 0 for a read-only table */
-    uint32_t queue_limit;     /* search_limit, or more if walks may be longer */
-} kithi_cuckoo;
+    kithi_cuckoo_table_step *queue; /* queue_limit elements; a walk stores its path here */
+    uint64_t *visited;     /* hash set of the buckets in the queue, 2 * search_limit slots: bucket + 1; 0: empty */
+    uint32_t search_limit; /* the most buckets that a search may visit; 0 for a read-only table */
+    uint32_t queue_limit;  /* search_limit, or more if walks may be longer */
+} kithi_cuckoo_table;
 
-static inline uint64_t kithi_cuckoo_slots(const kithi_cuckoo *c) {
+static inline uint64_t kithi_cuckoo_table_slots(const kithi_cuckoo_table *c) {
     return c->buckets * c->b;
 }
 
 /* ---- the buckets of a key ---- */
 
 /* Returns the key's hash value by the first function. */
-static inline uint64_t kithi_cuckoo_hash(const kithi_cuckoo *c, const kithi_key *key) {
+static inline uint64_t kithi_cuckoo_table_hash(const kithi_cuckoo_table *c, const kithi_key *key) {
     return kithi_function_key(c->functions[0], key->bytes, key->byte_count);
 }
 
 /* Returns the hash value of a record's key. Keys of 4 and 8 bytes, which a record of 16 bytes stores as a word, are
- * hashed inline. With xxh3 that takes half the instructions of kithi_cuckoo_hash(). */
-static inline uint64_t kithi_cuckoo_record_hash(const kith_table *t, const kithi_cuckoo *c, const uint8_t *record) {
+ * hashed inline. With xxh3 that takes half the instructions of kithi_cuckoo_table_hash(). */
+static inline uint64_t kithi_cuckoo_table_record_hash(const kith_table *t, const kithi_cuckoo_table *c,
+                                                      const uint8_t *record) {
     if (__builtin_expect(t->record_bytes == 16 && c->one_hash, 1))
         return kithi_function_word(c->functions[0], kithi_load64(record));
     kithi_key key = kithi_record_key(t, record);
-    return kithi_cuckoo_hash(c, &key);
+    return kithi_cuckoo_table_hash(c, &key);
 }
 
 /* Returns the bucket that this hash value of function i selects. */
-static inline uint64_t kithi_cuckoo_bucket_at(const kithi_cuckoo *c, unsigned i, uint64_t hash) {
+static inline uint64_t kithi_cuckoo_table_bucket_at(const kithi_cuckoo_table *c, unsigned i, uint64_t hash) {
     if (!c->partitioned)
         return kithi_mulhi(hash, c->buckets);
     uint64_t part = c->buckets / c->d;
@@ -114,46 +115,48 @@ static inline uint64_t kithi_cuckoo_bucket_at(const kithi_cuckoo *c, unsigned i,
 }
 
 /* Returns the hash value that gives the second bucket, if all buckets come from one hash value. */
-static inline uint64_t kithi_cuckoo_second(uint64_t hash) {
+static inline uint64_t kithi_cuckoo_table_second(uint64_t hash) {
     return kithi_rotate_left(hash, 27);
 }
 
-/* Returns bucket i of a key; `hash` is kithi_cuckoo_hash(c, key). */
-static inline uint64_t kithi_cuckoo_bucket(const kithi_cuckoo *c, unsigned i, const kithi_key *key, uint64_t hash) {
+/* Returns bucket i of a key; `hash` is kithi_cuckoo_table_hash(c, key). */
+static inline uint64_t kithi_cuckoo_table_bucket(const kithi_cuckoo_table *c, unsigned i, const kithi_key *key,
+                                                 uint64_t hash) {
     if (i != 0)
         hash = !c->one_hash ? kithi_function_key(c->functions[i], key->bytes, key->byte_count)
-               : i == 1     ? kithi_cuckoo_second(hash)
+               : i == 1     ? kithi_cuckoo_table_second(hash)
                             : kithi_word(hash, i);
-    return kithi_cuckoo_bucket_at(c, i, hash);
+    return kithi_cuckoo_table_bucket_at(c, i, hash);
 }
 
 /* Returns the bits that the tag and the class are taken from. Hash values of families other than xxh3 and siphash need
  * not have random low bits, so they are mixed. */
-static inline uint64_t kithi_cuckoo_tag_bits(const kithi_cuckoo *c, uint64_t hash) {
+static inline uint64_t kithi_cuckoo_table_tag_bits(const kithi_cuckoo_table *c, uint64_t hash) {
     return c->one_hash ? hash : kithi_mix(hash);
 }
 
-static inline uint32_t kithi_cuckoo_tag(uint64_t tag_bits) {
+static inline uint32_t kithi_cuckoo_table_tag(uint64_t tag_bits) {
     uint32_t tag = (uint32_t)tag_bits & 0x7f;
     return tag + (tag == 0);
 }
 
-static inline unsigned kithi_cuckoo_class(uint64_t tag_bits, unsigned b) {
+static inline unsigned kithi_cuckoo_table_class(uint64_t tag_bits, unsigned b) {
     return (unsigned)(tag_bits >> 7 & 7) * b >> 3;
 }
 
 /* ---- slots ---- */
 
-static inline uint8_t *kithi_cuckoo_record(const kith_table *t, const kithi_cuckoo *c, uint64_t bucket, unsigned slot) {
+static inline uint8_t *kithi_cuckoo_table_record(const kith_table *t, const kithi_cuckoo_table *c, uint64_t bucket,
+                                                 unsigned slot) {
     return c->records + (bucket * c->b + slot) * t->record_bytes;
 }
 
-#define KITHI_CUCKOO_ONES UINT64_C(0x0101010101010101)
-#define KITHI_CUCKOO_MARKS (KITHI_CUCKOO_ONES << 7)
+#define KITHI_CUCKOO_TABLE_ONES UINT64_C(0x0101010101010101)
+#define KITHI_CUCKOO_TABLE_MARKS (KITHI_CUCKOO_TABLE_ONES << 7)
 
 /* Loads the tag bytes of a bucket, and possibly more after them. Four tags are loaded as four bytes: a load of eight
  * would cross a cache line in one of sixteen buckets. */
-static inline uint64_t kithi_cuckoo_tags(const kithi_cuckoo *c, uint64_t bucket, unsigned b) {
+static inline uint64_t kithi_cuckoo_table_tags(const kithi_cuckoo_table *c, uint64_t bucket, unsigned b) {
     const uint8_t *tags = c->tags + bucket * b;
     return b == 4 ? kithi_load32(tags) : kithi_load64(tags);
 }
@@ -162,49 +165,50 @@ static inline uint64_t kithi_cuckoo_tags(const kithi_cuckoo *c, uint64_t bucket,
  * every byte of `differ` is at least 128, and 128 if the tags are equal. So the subtraction of 1 from each byte never
  * borrows from the next byte, and only a byte of 128 falls below 128. For b <= 4 it uses 32 bits, which takes fewer
  * instructions. */
-static inline uint64_t kithi_cuckoo_equal(uint64_t tags, unsigned b, uint32_t tag) {
+static inline uint64_t kithi_cuckoo_table_equal(uint64_t tags, unsigned b, uint32_t tag) {
     if (b <= 4) {
-        uint32_t ones = (uint32_t)KITHI_CUCKOO_ONES, marks = (uint32_t)KITHI_CUCKOO_MARKS;
+        uint32_t ones = (uint32_t)KITHI_CUCKOO_TABLE_ONES, marks = (uint32_t)KITHI_CUCKOO_TABLE_MARKS;
         uint32_t differ = ((uint32_t)tags ^ tag * ones) | marks;
         return ~(differ - ones) & (marks >> (32 - 8 * b));
     }
-    uint64_t differ = (tags ^ tag * KITHI_CUCKOO_ONES) | KITHI_CUCKOO_MARKS;
-    return ~(differ - KITHI_CUCKOO_ONES) & (KITHI_CUCKOO_MARKS >> (64 - 8 * b));
+    uint64_t differ = (tags ^ tag * KITHI_CUCKOO_TABLE_ONES) | KITHI_CUCKOO_TABLE_MARKS;
+    return ~(differ - KITHI_CUCKOO_TABLE_ONES) & (KITHI_CUCKOO_TABLE_MARKS >> (64 - 8 * b));
 }
 
-/* Returns the first slot in the result of kithi_cuckoo_equal() or kithi_cuckoo_free_slots(). */
-static inline unsigned kithi_cuckoo_slot(uint64_t equal) {
+/* Returns the first slot in the result of kithi_cuckoo_table_equal() or kithi_cuckoo_table_free_slots(). */
+static inline unsigned kithi_cuckoo_table_slot(uint64_t equal) {
     return (unsigned)__builtin_ctzll(equal) / 8;
 }
 
-/* Returns the free slots of a bucket, in the form of kithi_cuckoo_equal(). */
-static inline uint64_t kithi_cuckoo_free_slots(const kithi_cuckoo *c, uint64_t bucket) {
-    return kithi_cuckoo_equal(kithi_cuckoo_tags(c, bucket, c->b), c->b, 0);
+/* Returns the free slots of a bucket, in the form of kithi_cuckoo_table_equal(). */
+static inline uint64_t kithi_cuckoo_table_free_slots(const kithi_cuckoo_table *c, uint64_t bucket) {
+    return kithi_cuckoo_table_equal(kithi_cuckoo_table_tags(c, bucket, c->b), c->b, 0);
 }
 
 /* Returns whether the mark of a key's class is set. `tags` are those of the key's first bucket. */
-static inline bool kithi_cuckoo_marked(uint64_t tags, uint64_t tag_bits, unsigned b) {
-    return (tags >> (8 * kithi_cuckoo_class(tag_bits, b) + 7) & 1) != 0;
+static inline bool kithi_cuckoo_table_marked(uint64_t tags, uint64_t tag_bits, unsigned b) {
+    return (tags >> (8 * kithi_cuckoo_table_class(tag_bits, b) + 7) & 1) != 0;
 }
 
-static inline void kithi_cuckoo_set_tag(const kithi_cuckoo *c, uint64_t bucket, unsigned slot, uint64_t tag_bits) {
+static inline void kithi_cuckoo_table_set_tag(const kithi_cuckoo_table *c, uint64_t bucket, unsigned slot,
+                                              uint64_t tag_bits) {
     uint8_t *tag = c->tags + bucket * c->b + slot;
-    *tag = (uint8_t)((*tag & 0x80) | kithi_cuckoo_tag(tag_bits));
+    *tag = (uint8_t)((*tag & 0x80) | kithi_cuckoo_table_tag(tag_bits));
 }
 
 /* Sets the mark in the first bucket of a key that is stored in `bucket`, unless that is its first bucket. */
-static inline void kithi_cuckoo_mark(const kithi_cuckoo *c, uint64_t bucket, uint64_t hash) {
-    uint64_t first = kithi_cuckoo_bucket_at(c, 0, hash);
+static inline void kithi_cuckoo_table_mark(const kithi_cuckoo_table *c, uint64_t bucket, uint64_t hash) {
+    uint64_t first = kithi_cuckoo_table_bucket_at(c, 0, hash);
     if (bucket != first)
-        c->tags[first * c->b + kithi_cuckoo_class(kithi_cuckoo_tag_bits(c, hash), c->b)] |= 0x80;
+        c->tags[first * c->b + kithi_cuckoo_table_class(kithi_cuckoo_table_tag_bits(c, hash), c->b)] |= 0x80;
 }
 
 /* Stores a record, whose key has this hash value, in a slot, with its tag and, if needed, its mark. */
-static inline void kithi_cuckoo_set(const kith_table *t, const kithi_cuckoo *c, uint64_t bucket, unsigned slot,
-                                    uint64_t hash, const uint8_t *record) {
-    kithi_cuckoo_set_tag(c, bucket, slot, kithi_cuckoo_tag_bits(c, hash));
-    kithi_record_copy(t, kithi_cuckoo_record(t, c, bucket, slot), record);
-    kithi_cuckoo_mark(c, bucket, hash);
+static inline void kithi_cuckoo_table_set(const kith_table *t, const kithi_cuckoo_table *c, uint64_t bucket,
+                                          unsigned slot, uint64_t hash, const uint8_t *record) {
+    kithi_cuckoo_table_set_tag(c, bucket, slot, kithi_cuckoo_table_tag_bits(c, hash));
+    kithi_record_copy(t, kithi_cuckoo_table_record(t, c, bucket, slot), record);
+    kithi_cuckoo_table_mark(c, bucket, hash);
 }
 
 #endif

@@ -22,36 +22,37 @@
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
 
-enum { B = KITHI_CUCKOO_PLAIN_B, RECORD = 16, LINE = 64 };
+enum { B = KITHI_CUCKOO_TABLE_PLAIN_B, RECORD = 16, LINE = 64 };
 
 /* ---- lookup ---- */
 
-INLINE uint64_t hash_word(const kithi_cuckoo *c, uint64_t word, kith_family_id family) {
+INLINE uint64_t hash_word(const kithi_cuckoo_table *c, uint64_t word, kith_family_id family) {
     return family == KITH_FAMILY_XXH3 ? kithi_xxh3_word(c->flip, word) : kithi_function_word(c->functions[0], word);
 }
 
-INLINE uint64_t first_of(const kithi_cuckoo *c, uint64_t hash) {
+INLINE uint64_t first_of(const kithi_cuckoo_table *c, uint64_t hash) {
     return kithi_mulhi(hash, c->buckets);
 }
 
-INLINE uint64_t second_of(const kithi_cuckoo *c, uint64_t hash) {
-    return kithi_mulhi(kithi_cuckoo_second(hash), c->buckets);
+INLINE uint64_t second_of(const kithi_cuckoo_table *c, uint64_t hash) {
+    return kithi_mulhi(kithi_cuckoo_table_second(hash), c->buckets);
 }
 
-INLINE void prefetch_records(const kithi_cuckoo *c, uint64_t bucket) {
+INLINE void prefetch_records(const kithi_cuckoo_table *c, uint64_t bucket) {
     for (size_t at = 0; at < B * RECORD; at += LINE)
         __builtin_prefetch(c->records + bucket * B * RECORD + at);
 }
 
-/* Returns the record of the first slot in `equal`, a result of kithi_cuckoo_equal(). Slot s is bit 8 s + 7. */
-INLINE uint8_t *record_of(const kithi_cuckoo *c, uint64_t bucket, uint64_t equal) {
+/* Returns the record of the first slot in `equal`, a result of kithi_cuckoo_table_equal(). Slot s is bit 8 s + 7. */
+INLINE uint8_t *record_of(const kithi_cuckoo_table *c, uint64_t bucket, uint64_t equal) {
     unsigned bit = (unsigned)__builtin_ctzll(equal);
     return c->records + (bucket * B * RECORD + bit * (RECORD / 8) - 7 * (RECORD / 8));
 }
 
 /* Returns the record of the word in this bucket, or NULL if it is not there. `tags` are those of the bucket. */
-INLINE uint8_t *find_in(const kithi_cuckoo *c, uint64_t bucket, uint64_t tags, uint64_t word, uint64_t hash) {
-    for (uint64_t equal = kithi_cuckoo_equal(tags, B, kithi_cuckoo_tag(hash)); equal != 0; equal &= equal - 1) {
+INLINE uint8_t *find_in(const kithi_cuckoo_table *c, uint64_t bucket, uint64_t tags, uint64_t word, uint64_t hash) {
+    for (uint64_t equal = kithi_cuckoo_table_equal(tags, B, kithi_cuckoo_table_tag(hash)); equal != 0;
+         equal &= equal - 1) {
         uint8_t *record = record_of(c, bucket, equal);
         if (kithi_load64(record) == word)
             return record;
@@ -59,16 +60,16 @@ INLINE uint8_t *find_in(const kithi_cuckoo *c, uint64_t bucket, uint64_t tags, u
     return NULL;
 }
 
-NOINLINE uint8_t *find_second(const kithi_cuckoo *c, uint64_t word, uint64_t hash) {
+NOINLINE uint8_t *find_second(const kithi_cuckoo_table *c, uint64_t word, uint64_t hash) {
     uint64_t bucket = second_of(c, hash);
-    return find_in(c, bucket, kithi_cuckoo_tags(c, bucket, B), word, hash);
+    return find_in(c, bucket, kithi_cuckoo_table_tags(c, bucket, B), word, hash);
 }
 
 /* Returns the record of the word in either bucket, or NULL. */
-NOINLINE uint8_t *find_any(const kithi_cuckoo *c, uint64_t word, uint64_t hash) {
-    uint64_t bucket = first_of(c, hash), tags = kithi_cuckoo_tags(c, bucket, B);
+NOINLINE uint8_t *find_any(const kithi_cuckoo_table *c, uint64_t word, uint64_t hash) {
+    uint64_t bucket = first_of(c, hash), tags = kithi_cuckoo_table_tags(c, bucket, B);
     uint8_t *record = find_in(c, bucket, tags, word, hash);
-    return record == NULL && kithi_cuckoo_marked(tags, hash, B) ? find_second(c, word, hash) : record;
+    return record == NULL && kithi_cuckoo_table_marked(tags, hash, B) ? find_second(c, word, hash) : record;
 }
 
 /* In get, put and remove the most common path is inlined and needs no stack frame. All other cases are in separate
@@ -76,14 +77,14 @@ NOINLINE uint8_t *find_any(const kithi_cuckoo *c, uint64_t word, uint64_t hash) 
  * of the key's class is set. For put they are also: the bucket is full, the table must grow, or too many marks may be
  * stale. For remove: the key is not at the first tag that matches. */
 
-NOINLINE bool get_second(const kithi_cuckoo *c, uint64_t word, uint64_t hash, uint64_t *value) {
+NOINLINE bool get_second(const kithi_cuckoo_table *c, uint64_t word, uint64_t hash, uint64_t *value) {
     const uint8_t *record = find_second(c, word, hash);
     if (record != NULL && value != NULL)
         *value = kithi_load64(record + 8);
     return record != NULL;
 }
 
-NOINLINE bool get_any(const kithi_cuckoo *c, uint64_t word, uint64_t hash, uint64_t *value) {
+NOINLINE bool get_any(const kithi_cuckoo_table *c, uint64_t word, uint64_t hash, uint64_t *value) {
     const uint8_t *record = find_any(c, word, hash);
     if (record != NULL && value != NULL)
         *value = kithi_load64(record + 8);
@@ -91,12 +92,13 @@ NOINLINE bool get_any(const kithi_cuckoo *c, uint64_t word, uint64_t hash, uint6
 }
 
 INLINE bool get_in(const kith_table *t, uint64_t word, uint64_t *value, kith_family_id family) {
-    const kithi_cuckoo *c = t->state;
+    const kithi_cuckoo_table *c = t->state;
     uint64_t hash = hash_word(c, word, family), bucket = first_of(c, hash);
     prefetch_records(c, bucket);
-    uint64_t tags = kithi_cuckoo_tags(c, bucket, B), equal = kithi_cuckoo_equal(tags, B, kithi_cuckoo_tag(hash));
+    uint64_t tags = kithi_cuckoo_table_tags(c, bucket, B),
+             equal = kithi_cuckoo_table_equal(tags, B, kithi_cuckoo_table_tag(hash));
     if (equal == 0)
-        return kithi_cuckoo_marked(tags, hash, B) && get_second(c, word, hash, value);
+        return kithi_cuckoo_table_marked(tags, hash, B) && get_second(c, word, hash, value);
     const uint8_t *record = record_of(c, bucket, equal);
     if (__builtin_expect(kithi_load64(record) != word, 0))
         return get_any(c, word, hash, value);
@@ -130,17 +132,18 @@ NOINLINE kith_status put_any(kith_table *t, uint64_t word, uint64_t hash, uint64
     }
     uint8_t fresh[RECORD];
     make_record(fresh, word, value);
-    kith_status status = kithi_cuckoo_put_absent(t, fresh, hash);
+    kith_status status = kithi_cuckoo_table_put_absent(t, fresh, hash);
     if (status == KITH_OK && was_new != NULL)
         *was_new = true;
     return status;
 }
 
 INLINE kith_status put_hashed(kith_table *t, uint64_t word, uint64_t hash, uint64_t value, bool *was_new) {
-    const kithi_cuckoo *c = t->state;
+    const kithi_cuckoo_table *c = t->state;
     uint64_t bucket = first_of(c, hash);
     prefetch_records(c, bucket);
-    uint64_t tags = kithi_cuckoo_tags(c, bucket, B), equal = kithi_cuckoo_equal(tags, B, kithi_cuckoo_tag(hash));
+    uint64_t tags = kithi_cuckoo_table_tags(c, bucket, B),
+             equal = kithi_cuckoo_table_equal(tags, B, kithi_cuckoo_table_tag(hash));
     if (equal != 0) {
         uint8_t *record = record_of(c, bucket, equal);
         if (__builtin_expect(kithi_load64(record) != word, 0))
@@ -150,18 +153,19 @@ INLINE kith_status put_hashed(kith_table *t, uint64_t word, uint64_t hash, uint6
             *was_new = false;
         return KITH_OK;
     }
-    uint64_t free = kithi_cuckoo_equal(tags, B, 0);
-    if (free == 0 || kithi_cuckoo_marked(tags, hash, B) || t->count >= c->keys_max || c->stale_marks > c->stale_max)
+    uint64_t free = kithi_cuckoo_table_equal(tags, B, 0);
+    if (free == 0 || kithi_cuckoo_table_marked(tags, hash, B) || t->count >= c->keys_max ||
+        c->stale_marks > c->stale_max)
         return put_any(t, word, hash, value, was_new);
     make_record(record_of(c, bucket, free), word, value);
-    kithi_cuckoo_set_tag(c, bucket, kithi_cuckoo_slot(free), hash);
+    kithi_cuckoo_table_set_tag(c, bucket, kithi_cuckoo_table_slot(free), hash);
     t->count++;
     if (was_new != NULL)
         *was_new = true;
     return KITH_OK;
 }
 
-INLINE void clear_record(kith_table *t, const kithi_cuckoo *c, uint8_t *record, uint64_t *value) {
+INLINE void clear_record(kith_table *t, const kithi_cuckoo_table *c, uint8_t *record, uint64_t *value) {
     if (value != NULL)
         *value = kithi_load64(record + 8);
     make_record(record, 0, 0);
@@ -170,7 +174,7 @@ INLINE void clear_record(kith_table *t, const kithi_cuckoo *c, uint8_t *record, 
 }
 
 NOINLINE kith_status remove_any(kith_table *t, uint64_t word, uint64_t hash, uint64_t *value) {
-    kithi_cuckoo *c = t->state;
+    kithi_cuckoo_table *c = t->state;
     uint8_t *record = find_any(c, word, hash);
     if (record == NULL)
         return KITH_E_ABSENT;
@@ -180,10 +184,11 @@ NOINLINE kith_status remove_any(kith_table *t, uint64_t word, uint64_t hash, uin
 }
 
 INLINE kith_status remove_in(kith_table *t, uint64_t word, uint64_t *value, kith_family_id family) {
-    const kithi_cuckoo *c = t->state;
+    const kithi_cuckoo_table *c = t->state;
     uint64_t hash = hash_word(c, word, family), bucket = first_of(c, hash);
     prefetch_records(c, bucket);
-    uint64_t tags = kithi_cuckoo_tags(c, bucket, B), equal = kithi_cuckoo_equal(tags, B, kithi_cuckoo_tag(hash));
+    uint64_t tags = kithi_cuckoo_table_tags(c, bucket, B),
+             equal = kithi_cuckoo_table_equal(tags, B, kithi_cuckoo_table_tag(hash));
     if (equal != 0) {
         uint8_t *record = record_of(c, bucket, equal);
         if (__builtin_expect(kithi_load64(record) == word, 1)) {
@@ -218,7 +223,7 @@ static kith_status remove_siphash(kith_table *t, uint64_t word, uint64_t *value)
  * second buckets. The last one compares the keys. */
 INLINE uint64_t get_group_in(const kith_table *t, const uint64_t *words, size_t n, uint64_t *values,
                              kith_family_id family) {
-    const kithi_cuckoo *c = t->state;
+    const kithi_cuckoo_table *c = t->state;
     uint64_t hashes[KITHI_GROUP], found = 0;
     const uint8_t *records[KITHI_GROUP]; /* of the first slot whose tag matches, or NULL: the key is absent */
     uint8_t later[KITHI_GROUP];
@@ -228,13 +233,13 @@ INLINE uint64_t get_group_in(const kith_table *t, const uint64_t *words, size_t 
         __builtin_prefetch(c->tags + first_of(c, hashes[i]) * B);
     }
     for (size_t i = 0; i < n; i++) {
-        uint64_t bucket = first_of(c, hashes[i]), tags = kithi_cuckoo_tags(c, bucket, B);
-        uint64_t equal = kithi_cuckoo_equal(tags, B, kithi_cuckoo_tag(hashes[i]));
+        uint64_t bucket = first_of(c, hashes[i]), tags = kithi_cuckoo_table_tags(c, bucket, B);
+        uint64_t equal = kithi_cuckoo_table_equal(tags, B, kithi_cuckoo_table_tag(hashes[i]));
         records[i] = NULL;
         if (equal != 0) {
             records[i] = record_of(c, bucket, equal);
             __builtin_prefetch(records[i]);
-        } else if (kithi_cuckoo_marked(tags, hashes[i], B)) {
+        } else if (kithi_cuckoo_table_marked(tags, hashes[i], B)) {
             later[later_count++] = (uint8_t)i;
             __builtin_prefetch(c->tags + second_of(c, hashes[i]) * B);
         }
@@ -243,7 +248,8 @@ INLINE uint64_t get_group_in(const kith_table *t, const uint64_t *words, size_t 
         /* cppcheck-suppress uninitvar ; the loop above set the first later_count elements */
         size_t i = later[j];
         uint64_t bucket = second_of(c, hashes[i]);
-        uint64_t equal = kithi_cuckoo_equal(kithi_cuckoo_tags(c, bucket, B), B, kithi_cuckoo_tag(hashes[i]));
+        uint64_t equal =
+            kithi_cuckoo_table_equal(kithi_cuckoo_table_tags(c, bucket, B), B, kithi_cuckoo_table_tag(hashes[i]));
         if (equal != 0) {
             records[i] = record_of(c, bucket, equal);
             __builtin_prefetch(records[i]);
@@ -277,7 +283,7 @@ static uint64_t get_group_siphash(const kith_table *t, const uint64_t *words, si
  * function makes the hash values of the keys after it useless, so they are computed again. */
 INLINE kith_status put_group_in(kith_table *t, const uint64_t *words, const uint64_t *values, size_t n, size_t *done,
                                 kith_family_id family) {
-    const kithi_cuckoo *c = t->state;
+    const kithi_cuckoo_table *c = t->state;
     uint64_t hashes[KITHI_GROUP], seed = c->seed;
     for (size_t i = 0; i < n; i++) {
         hashes[i] = hash_word(c, words[i], family);
@@ -323,10 +329,10 @@ static const kithi_table_words SIPHASH = {
     .put_group = put_group_siphash,
 };
 
-const kithi_table_words *kithi_cuckoo_words(const kith_table *t) {
-    const kithi_cuckoo *c = t->state;
-    if ((t->key_bytes != 4 && t->key_bytes != 8) || c->d != KITHI_CUCKOO_PLAIN_D || c->b != B || c->partitioned ||
-        !c->one_hash || t->options[KITHI_CUCKOO_OPTION_EVICT] != KITHI_CUCKOO_EVICT_LAST)
+const kithi_table_words *kithi_cuckoo_table_words(const kith_table *t) {
+    const kithi_cuckoo_table *c = t->state;
+    if ((t->key_bytes != 4 && t->key_bytes != 8) || c->d != KITHI_CUCKOO_TABLE_PLAIN_D || c->b != B || c->partitioned ||
+        !c->one_hash || t->options[KITHI_CUCKOO_TABLE_OPTION_EVICT] != KITHI_CUCKOO_TABLE_EVICT_LAST)
         return NULL;
     return t->family == KITH_FAMILY_XXH3 ? &XXH3 : &SIPHASH;
 }

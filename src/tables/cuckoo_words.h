@@ -5,6 +5,6 @@
 #include "tables/cuckoo_slots.h"
 
 /* Returns the functions for this table, or NULL if its options or its family have none. */
-const kithi_table_words *kithi_cuckoo_words(const kith_table *t);
+const kithi_table_words *kithi_cuckoo_table_words(const kith_table *t);
 
 #endif

@@ -1,7 +1,7 @@
 /* Tests how full the table `cuckoo` becomes before it needs new functions, and that with b = 1 no algorithm could do
  * better.
  *
- * The search examines at most KITHI_CUCKOO_SEARCH_MAX buckets. */
+ * The search examines at most KITHI_CUCKOO_TABLE_SEARCH_MAX buckets. */
 #include <kith/table.h>
 
 #include "check.h"
@@ -75,7 +75,7 @@ TEST(cuckoo_fills_to_the_loads_of_the_theory) {
 
 static uint64_t bucket_of(const kith_table *table, unsigned i, const uint64_t *word) {
     kithi_key key = {(const uint8_t *)word, sizeof *word};
-    return kithi_cuckoo_bucket(table->state, i, &key, kithi_cuckoo_hash(table->state, &key));
+    return kithi_cuckoo_table_bucket(table->state, i, &key, kithi_cuckoo_table_hash(table->state, &key));
 }
 
 static uint32_t parent[SLOTS + 200], edges[SLOTS + 200], vertices[SLOTS + 200];
@@ -192,7 +192,7 @@ TEST(no_put_costs_more_than_the_documented_worst_case) {
         printf("  \"%s\", %" PRIu64 " puts: at most %" PRIu64 " buckets, %" PRIu64 " rehashes, %" PRIu64 " growths\n",
                OPTIONS[i], puts, costs.most_looks, costs.most_rehashes, costs.most_growths);
         /* the lookup before, then the search or the walk; rebuilds as in tables/cuckoo.c */
-        CHECK(costs.most_looks <= 4 + KITHI_CUCKOO_SEARCH_MAX);
+        CHECK(costs.most_looks <= 4 + KITHI_CUCKOO_TABLE_SEARCH_MAX);
         CHECK(costs.most_rehashes <= 3 && costs.most_growths <= 8);
     }
 }
@@ -293,7 +293,7 @@ TEST(keys_that_collide_under_a_known_hash_take_no_more_steps_in_a_keyed_table) {
     printf("  attack: a put looked at %" PRIu64 " buckets and moved %" PRIu64 " keys at most\n", t.most_looks,
            t.most_moves);
     CHECK_EQ_U64(stats.rehashes + stats.growths, 0);
-    CHECK(t.most_looks <= KITHI_CUCKOO_SEARCH_MAX + 2);
+    CHECK(t.most_looks <= KITHI_CUCKOO_TABLE_SEARCH_MAX + 2);
     kith_table_free(known);
     kith_table_free(keyed);
 }

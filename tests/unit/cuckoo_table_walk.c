@@ -43,7 +43,7 @@ static uint64_t slots_of(const kith_table *table) {
 
 static uint64_t bucket_of(const kith_table *table, unsigned i, uint64_t word) {
     kithi_key key = {(const uint8_t *)&word, sizeof word};
-    return kithi_cuckoo_bucket(table->state, i, &key, kithi_cuckoo_hash(table->state, &key));
+    return kithi_cuckoo_table_bucket(table->state, i, &key, kithi_cuckoo_table_hash(table->state, &key));
 }
 
 /* Puts `others` keys and then three that have the same two buckets, so that the walk of the third must fail. Returns
@@ -54,7 +54,7 @@ static uint64_t steps_of_failed_walk(kith_table *table, steps *s, uint64_t other
     for (uint64_t i = 0; i < others; i++) {
         do
             key = kithi_prng_next(&prng);
-        while (kithi_cuckoo_free_slots(table->state, bucket_of(table, 0, key)) == 0);
+        while (kithi_cuckoo_table_free_slots(table->state, bucket_of(table, 0, key)) == 0);
         CHECK_OK(kith_table_put(table, &key, sizeof key, 0, NULL));
     }
     for (unsigned i = 0; i < 3; i++) {
@@ -123,10 +123,10 @@ TEST(max_auto_is_refused_where_delta_has_no_meaning) {
 }
 
 static bool is_in(const kith_table *table, uint64_t bucket, uint64_t word) {
-    const kithi_cuckoo *c = table->state;
+    const kithi_cuckoo_table *c = table->state;
     for (unsigned slot = 0; slot < c->b; slot++)
         if ((c->tags[bucket * c->b + slot] & 0x7f) != 0 &&
-            memcmp(kithi_cuckoo_record(table, c, bucket, slot), &word, sizeof word) == 0)
+            memcmp(kithi_cuckoo_table_record(table, c, bucket, slot), &word, sizeof word) == 0)
             return true;
     return false;
 }
@@ -141,8 +141,8 @@ TEST(evict_first_puts_the_new_key_where_the_walk_starts) {
         uint64_t evictions = 0, elsewhere = 0;
         for (unsigned i = 0; i < 1000; i++) {
             uint64_t key = kithi_prng_next(&prng);
-            bool other_free = kithi_cuckoo_free_slots(table->state, bucket_of(table, 1 - start, key)) != 0;
-            bool was_free = kithi_cuckoo_free_slots(table->state, bucket_of(table, start, key)) != 0;
+            bool other_free = kithi_cuckoo_table_free_slots(table->state, bucket_of(table, 1 - start, key)) != 0;
+            bool was_free = kithi_cuckoo_table_free_slots(table->state, bucket_of(table, start, key)) != 0;
             s = (steps){0, false};
             CHECK_OK(kith_table_put(table, &key, sizeof key, i, NULL));
             evictions += !was_free && other_free && s.moves > 0;

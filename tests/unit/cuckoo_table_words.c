@@ -39,12 +39,12 @@ static kith_table_stats stats_of(const kith_table *table) {
 }
 
 static void check_same_bytes(const kith_table *words, const kith_table *model) {
-    const kithi_cuckoo *a = words->state, *b = model->state;
+    const kithi_cuckoo_table *a = words->state, *b = model->state;
     CHECK_EQ_U64(words->count, model->count);
     CHECK_EQ_U64(a->seed, b->seed);
     CHECK_EQ_U64(a->buckets, b->buckets);
     CHECK_EQ_U64(a->stale_marks, b->stale_marks);
-    CHECK(memcmp(a->records, b->records, (size_t)kithi_cuckoo_body_bytes(words, a)) == 0);
+    CHECK(memcmp(a->records, b->records, (size_t)kithi_cuckoo_table_body_bytes(words, a)) == 0);
 }
 
 /* Key i as bytes; keys below 2^32 are the same for both sizes. */
@@ -102,7 +102,7 @@ static void compare_lookups(const kith_table *words, const kith_table *model, ui
 /* Replaces one key after the other: the table has keys 0 … keys - 1, later others. Returns how often a put has
  * recomputed the marks, which both tables must do at the same time. */
 static unsigned refreshes_of_churn(kith_table *words, kith_table *model, uint64_t keys) {
-    const kithi_cuckoo *c = words->state, *m = model->state;
+    const kithi_cuckoo_table *c = words->state, *m = model->state;
     unsigned refreshes = 0;
     for (uint64_t i = 0; i < 50 * keys; i++) {
         remove_both(words, model, i % (2 * keys));
@@ -151,7 +151,7 @@ TEST(tables_of_words_have_the_bytes_of_other_tables) {
 TEST(growth_keeps_the_function_of_xxh3_and_siphash_only) {
     for (unsigned family = 0; family < KITH_FAMILY_COUNT; family++) {
         kith_table *table = create(8, (kith_family_id)family, "", 0, false);
-        const kithi_cuckoo *c = table->state;
+        const kithi_cuckoo_table *c = table->state;
         uint64_t seed = c->seed, first = c->buckets;
         for (uint64_t i = 0; c->buckets < 4 * first; i++)
             CHECK_OK(kith_table_put(table, &i, sizeof i, i, NULL));
@@ -163,7 +163,7 @@ TEST(growth_keeps_the_function_of_xxh3_and_siphash_only) {
 
 TEST(new_functions_are_drawn_if_no_slot_can_be_freed) {
     kith_table *table = create(8, KITH_FAMILY_XXH3, "load=100", 100, false);
-    const kithi_cuckoo *c = table->state;
+    const kithi_cuckoo_table *c = table->state;
     uint64_t seed = c->seed;
     for (uint64_t i = 0; stats_of(table).rehashes == 0; i++)
         CHECK_OK(kith_table_put(table, &i, sizeof i, i, NULL));

@@ -300,7 +300,7 @@ TEST(without_random_bytes_a_table_that_needs_new_functions_is_not_opened) {
 /* Each option is valid, but a search has no limit of kicks. Options are packed into one parameter: see
  * docs/format.md. */
 TEST(options_of_a_table_that_contradict_each_other_are_refused) {
-    enum { OPTIONS_PARAM = KITHI_PARAM_TABLE_FIRST_FREE + 1, INSERT_OPTION = KITHI_CUCKOO_OPTION_INSERT };
+    enum { OPTIONS_PARAM = KITHI_PARAM_TABLE_FIRST_FREE + 1, INSERT_OPTION = KITHI_CUCKOO_TABLE_OPTION_INSERT };
     struct folder folder = fresh_folder();
     const char *path = in(&folder, "table");
     kith_table_spec spec = KITH_TABLE_SPEC_INIT;
@@ -320,7 +320,7 @@ TEST(options_of_a_table_that_contradict_each_other_are_refused) {
     CHECK_OK(kithi_header_read(block, block_bytes, &head));
     CHECK_EQ_U64(head.params[OPTIONS_PARAM] >> 48, 77);
     head.params[OPTIONS_PARAM] &= ~(UINT64_C(0xff) << (8 * INSERT_OPTION));
-    head.params[OPTIONS_PARAM] |= (uint64_t)KITHI_CUCKOO_INSERT_SEARCH << (8 * INSERT_OPTION);
+    head.params[OPTIONS_PARAM] |= (uint64_t)KITHI_CUCKOO_TABLE_INSERT_SEARCH << (8 * INSERT_OPTION);
     kithi_block_seal(block, &head);
     rewind(file);
     CHECK(fwrite(block, 1, block_bytes, file) == block_bytes && fclose(file) == 0);
