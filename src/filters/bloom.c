@@ -38,7 +38,8 @@
 
 static const kith_option OPTIONS[] = {
     {"k", "0..64", "0", "bits per key; 0: the number that needs the least space"},
-    {"layout", "slices|whole", "slices", "one slice of the bits per hash, or one array of all bits for all k hashes"},
+    {"layout", "slices|whole", "slices",
+     "a separate slice of the bits for each of the k hashes, or one array that all k hashes share"},
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {

@@ -57,7 +57,8 @@ static const double RATE_MAX = 0.38;
 
 static const kith_option OPTIONS[] = {
     {"k", "0..64", "0", "counters per key; 0: the number that needs the least space"},
-    {"layout", "slices|whole", "slices", "one slice of the counters per hash, or one array of all for all k hashes"},
+    {"layout", "slices|whole", "slices",
+     "a separate slice of the counters for each of the k hashes, or one array that all k hashes share"},
     {"width", "2..8", "4", "bits in a counter; a key can be added 2^width - 2 times"},
 };
 

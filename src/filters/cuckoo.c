@@ -52,7 +52,7 @@ static const kith_option OPTIONS[] = {
     {"b", "1|2|4|8", "4", "slots in a bucket"},
     {"f", "0..32", "0", "fingerprint bits, 4 or more; 0: as many as the rate needs"},
     {"alternate", "halves|simple|xor", "halves",
-     "how one bucket of a key is computed from the other; xor rounds up to a power of two of buckets"},
+     "how one bucket of a key is computed from the other; xor rounds the number of buckets up to a power of two"},
     {"insert", "auto|search|walk", "auto",
      "how a slot is freed: breadth-first search or random walk; auto: search, unless max is given"},
     {"max", "50..10000", "500", "how many entries a random walk may move"},

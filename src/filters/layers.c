@@ -393,8 +393,8 @@ static const char *check(const kith_filter *f) {
     if (f->head.fill != 0)
         return "the header has a fill, which this kind does not use";
     if (capacity != f->head.capacity)
-        return "the capacity is not the sum of the layers'";
-    return count == f->head.count ? NULL : "the count is not the sum of the layers'";
+        return "the capacity is not the sum of the capacities of the layers";
+    return count == f->head.count ? NULL : "the count is not the sum of the counts of the layers";
 }
 
 const kithi_kind kithi_kind_layers = {

@@ -40,8 +40,8 @@ static const kith_option OPTIONS[] = {
                                          "bucket of the new key in which a walk starts"},
     [KITHI_CUCKOO_TABLE_OPTION_EVICT] =
         {"evict", "last|first", "last",
-         "last: a walk evicts an entry only if all buckets of the new key are full; first: "
-         "if the one where it starts is"},
+         "last: evicts an entry only if all buckets of the new key are full; first: evicts one as "
+         "soon as the bucket in which the walk starts is full"},
 };
 static_assert(sizeof OPTIONS / sizeof *OPTIONS <= KITHI_OPTIONS_MAX, "options");
 

@@ -43,7 +43,7 @@ static const char *check_stash(const kithi_cf_layout *layout, const kith_filter 
         if (i > 0 && kithi_stash_get(g, region, i - 1) > entry)
             return "the entries of a stash are not in increasing order";
         if (kithi_cf_matches(f, region, &candidates) == 0)
-            return "a stash has an entry of which no candidate slot has a copy";
+            return "an entry of a stash has no copy in its candidate slots";
     }
     return NULL;
 }
