@@ -58,10 +58,10 @@ typedef struct kithi_expectation {
 
 /* The functions that are compiled once per instruction set: those for one key, and the batches, which do what a loop
  * over has, add and remove would do. Only `has` is required, and only for KITHI_CPU_PORTABLE: verbs.h, which calls
- * these operations, has a default for each of the others. Each function is a small wrapper around a KITHI_INLINE
- * function, so the compiler can use the shift, multiplication and bit-count instructions of the set. Where vectors are
- * faster, the kind calls functions of simd/. A kind without vector code gains nothing from AVX-512 over AVX2, so it
- * uses its AVX2 functions for both.
+ * these operations, has a default for each of the others. In all kinds but `layers`, each function is a small wrapper
+ * around a KITHI_INLINE function, so the compiler can use the shift, multiplication and bit-count instructions of the
+ * set. Where vectors are faster, the kind calls functions of simd/. A kind without vector code gains nothing from
+ * AVX-512 over AVX2, so it uses its AVX2 functions for both.
  *
  * A handle has a copy of the record for the instruction set that is in use when it is bound, with all defaults filled
  * in (verbs.h), so that an operation on one key needs only one indirect jump. */
@@ -164,13 +164,13 @@ typedef struct kithi_kind {
     bool (*above_fill_limit)(const kith_filter *f, uint64_t fill);
     /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `crowded` returns
      * whether the filter is crowded, so that no new key may be added. If `digest` is NULL, it makes a pass over the
-     * body to find out. Otherwise it is called before *digest is added to a filter of `count` keys: it looks at a few
-     * blocks, and makes the pass only if these are suspiciously full. With `shared`, other threads may set bits at the
-     * same time.
+     * body to find out. Otherwise it is called before *digest is added to a filter of `count` keys: it makes a spot
+     * check of a few blocks, and the pass only if these are suspiciously full. With `shared`, other threads may set
+     * bits at the same time.
      *
-     * `set_crowding_limits` computes the limits that `crowded` compares with, and must be called before it. There is
-     * one exception: if `digest` is NULL, `crowded` may be called before `set_crowding_limits`. It then compares with a
-     * lower limit, so the result false is certain, but true is not. */
+     * `set_crowding_limits` computes the limits that `crowded` compares with, if that was not done before. It must be
+     * called before `crowded`. There is one exception: if `digest` is NULL, `crowded` may be called first. It then
+     * compares with a lower limit, so the result false is certain, but true is not. */
     void (*set_crowding_limits)(kith_filter *f);
     bool (*crowded)(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared);
     /* The caller has checked that both filters have the same geometry. */
@@ -196,8 +196,8 @@ typedef struct kithi_kind {
      *          another error if they are not valid. `flags` are kith_open_flags. `like`, if not NULL, is the filter
      *          that the block was copied from
      * detach   frees `state`. A build on several threads gives each thread a copy of the handle whose `state` is NULL,
-     *          and detaches the copies at the end. In kinds with regions `state` may therefore be only scratch memory,
-     *          which an add allocates if it is NULL
+     *          and detaches the copies at the end. Therefore, in kinds with regions, `state` must hold nothing but
+     *          scratch memory, which an add allocates if `state` is NULL
      * verify   returns KITH_E_CORRUPT if a checksum inside the body is wrong. Called for a lazily opened body
      *          before it is changed or copied
      * seal     seals the filters inside the body, because only their handles have the current count and fill. The
@@ -237,17 +237,17 @@ typedef enum kithi_backing {
 
 #define KITHI_CROWDING_STEPS 16
 
-/* When blocked kinds look for crowded blocks: see filters/common/crowding.h. There, a look is the examination of a few
- * blocks before a key is added. (It has nothing to do with the function `look` above.) */
+/* When blocked kinds check whether blocks are crowded: see filters/common/crowding.h. A spot check is the examination
+ * of a few blocks before a key is added. */
 typedef struct kithi_crowding {
-    /* As long as the count is below `next`, an add needs no look and does not exceed the capacity. `next` is the
+    /* As long as the count is below `next`, an add needs no spot check and does not exceed the capacity. `next` is the
      * smallest of three counts: see "Cost" in crowding.h. 0 if it is not known. */
     uint64_t next;
-    uint64_t last; /* the count of the look before `next`, set together with it unless `off` is true */
-    uint64_t gap;  /* from the count of one look to that of the next; 0 if `gap` and `cells` are not set yet */
-    double rate;   /* a filter with a higher rate is crowded; 0 if `set_crowding_limits` has not been called */
-    /* Never look. Set while other threads fill other parts of the body, while a build adds keys before it makes a pass
-     * over the body, and while a repair adds keys after it has set all cells of damaged pages. */
+    uint64_t last; /* the count of the spot check before `next`, set together with it unless `off` is true */
+    uint64_t gap;  /* from the count of one spot check to that of the next; 0 if `gap` and `cells` are not set yet */
+    double rate;   /* a filter with a higher rate is crowded; 0 if set_crowding_limits() has not been called */
+    /* Make no spot checks. Set while other threads fill other parts of the body, while a build adds keys before it
+     * makes a pass over the body, and while a repair adds keys after it has set all cells of damaged pages. */
     bool off;
     /* A block with more than cells[i] cells in use is suspect. i is the largest number for which the count is at least
      * i / 16 of the capacity, but at most 15. */

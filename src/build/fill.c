@@ -360,9 +360,9 @@ static kith_filter *innermost(kith_filter *f) {
 
 bool kithi_fill_crowded(kith_filter *f) {
     kith_filter *inner = innermost(f);
-    /* Before `set_crowding_limits`, the result false of `crowded` is certain, but true is not (kind.h). Nearly all
-     * filters are not crowded and do not need `set_crowding_limits`, which in small filters takes longer than the
-     * pass. */
+    /* As long as the limits are not set, the result false of crowded() is certain, but true is not (kind.h). Nearly all
+     * filters are not crowded and do not need the limits, whose computation takes longer than the pass in small
+     * filters. */
     if (inner->kind->crowded == NULL || !inner->kind->crowded(inner, NULL, 0, false))
         return false;
     inner->kind->set_crowding_limits(inner);

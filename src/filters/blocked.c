@@ -226,9 +226,9 @@ KITHI_INLINE kith_status add_usual(const kithi_lanes_block_ops *ops, kith_filter
 }
 #endif
 
-/* Called when kithi_lanes_add_is_safe() is false: the filter may be full, or a look for crowded blocks may be due
- * (filters/common/crowding.h). Adds the key, or returns KITH_E_FULL. These calls are rare, so only the look itself
- * (`crowding`) has code for each instruction set. */
+/* Called when kithi_lanes_add_is_safe() is false: the filter may be full, or a spot check for crowded blocks may be due
+ * (filters/common/crowding.h). Adds the key, or returns KITH_E_FULL. These calls are rare, so only the spot check
+ * itself (`crowding`) has code for each instruction set. */
 KITHI_OUTLINE kith_status add_or_refuse(kith_filter *f, uint64_t digest, bool *was_new,
                                         const kithi_crowding_ops *crowding) {
     bool has = has_portable(f, digest);

@@ -278,7 +278,7 @@ TEST(layers_grow_when_one_is_crowded) {
 /* ---- honest keys ---- */
 
 /* The guard compares a rate with 1.25 times a limit that about one of 10^9 honest filters exceeds. So filters that are
- * full of random keys must all be below 1 / 1.25 of what the guard tolerates. The looks are not relied on here: every
+ * full of random keys must all be below 1 / 1.25 of what the guard tolerates. Spot checks are not relied on here: every
  * filter is examined as a whole. */
 static void honest(const kithi_kind *kind) {
     static const uint64_t SIZES[] = {1, 2, 3, 10, 30, 100, 300, 1000, 3000, 10000};
@@ -334,9 +334,9 @@ TEST(a_filter_that_a_repair_has_filled_is_full_at_once) {
     each_guarded(recounted);
 }
 
-/* Looks are due at multiples of 128 keys here. The filter passes one of them, becomes crowded before the next, and has
- * then as many keys removed as brings it back to the first. It must refuse what its copy refuses. */
-static void remove_to_a_look(const kithi_kind *kind, uint64_t more) {
+/* Spot checks are due at multiples of 128 keys here. The filter passes one of them, becomes crowded before the next,
+ * and has then as many keys removed as brings it back to the first. It must refuse what its copy refuses. */
+static void remove_to_a_spot_check(const kithi_kind *kind, uint64_t more) {
     enum { GAP = 128, HONEST = 14 * GAP };
     kith_filter_spec spec = spec_of(kind, HONEST + more, 1e-4);
     kith_filter *f = created(&spec), *copy;
@@ -355,7 +355,7 @@ static void remove_to_a_look(const kithi_kind *kind, uint64_t more) {
         CHECK_OK(kith_filter_remove_digest(f, honest[i]));
     CHECK_EQ_U64(kith_filter_count(f), HONEST);
     kith_status expected = KITH_OK;
-    for (unsigned i = 0; i < 100 && expected == KITH_OK; i++) { /* a look finds only some of the crowded blocks */
+    for (unsigned i = 0; i < 100 && expected == KITH_OK; i++) { /* a spot check finds only some of the crowded blocks */
         crowd = kithi_prng_next(&prng) >> 8;
         CHECK_OK(kith_filter_clone(f, NULL, &copy));
         expected = kith_filter_add_digest(copy, crowd, NULL);
@@ -366,16 +366,16 @@ static void remove_to_a_look(const kithi_kind *kind, uint64_t more) {
     kith_filter_free(f);
 }
 
-/* Before the next look comes, the filter is full, or it is not. */
-static void removed_to_a_look(const kithi_kind *kind) {
+/* Before the next spot check comes, the filter is full, or it is not. */
+static void removed_to_a_spot_check(const kithi_kind *kind) {
     if ((kind->info.capabilities & KITH_CAN_REMOVE) == 0)
         return;
-    remove_to_a_look(kind, 100);
-    remove_to_a_look(kind, 200);
+    remove_to_a_spot_check(kind, 100);
+    remove_to_a_spot_check(kind, 200);
 }
 
 TEST(after_removals_a_filter_refuses_what_its_copy_refuses) {
-    each_guarded(removed_to_a_look);
+    each_guarded(removed_to_a_spot_check);
 }
 
 int main(int argc, char **argv) {

@@ -14,40 +14,40 @@
  *
  * To compute the rate takes a pass over the body, so it is done only if there is a reason to suspect crowding. Whenever
  * the count is a multiple of `gap`, the add of a new key first examines a few blocks for such a reason. This is called
- * a look. (An adder makes a look whenever it reserves capacity: adder.c.)
+ * a spot check. (An adder makes one whenever it reserves capacity: adder.c.)
  *
- *     every look        Is the number of cells in use in the key's own block more than 4 standard deviations above the
- *                       mean for this count? (The count is rounded up to the next sixteenth of the capacity.) In
- *                       honest filters fewer than one block in 10^4 is so full. This finds keys that fill some
- *                       blocks far more than others.
- *     every 16th look   Is the mean rate of 32 blocks, which the count selects, above the limit? This finds keys that
- *                       fill most blocks a little more than they should. It also finds a filter that is crowded
- *                       already, even if the block of the new key is not.
+ *     every spot check   Is the number of cells in use in the key's own block more than 4 standard deviations above the
+ *                        mean for this count? (The count is rounded up to the next sixteenth of the capacity.) In
+ *                        honest filters fewer than one block in 10^4 is so full. This finds keys that fill some
+ *                        blocks far more than others.
+ *     every 16th one     Is the mean rate of 32 blocks, which the count selects, above the limit? This finds keys that
+ *                        fill most blocks a little more than they should. It also finds a filter that is crowded
+ *                        already, even if the block of the new key is not.
  *
- * The result of a look depends only on the bytes of the filter and on the digest, so it is the same for every
- * instruction set, for a copy of the filter, and when a journal is replayed. Nothing about looks is stored in the
+ * The result of a spot check depends only on the bytes of the filter and on the digest, so it is the same for every
+ * instruction set, for a copy of the filter, and when a journal is replayed. Nothing about spot checks is stored in the
  * filter. As the count does not change when a key is refused, the same key is refused again. The rate never falls when
  * keys are added, so a filter that is not crowded after all keys were added never was. A build that adds all keys at
- * once or by parts (build/fill.c) therefore makes no looks, but one pass at the end.
+ * once or by parts (build/fill.c) therefore makes no spot checks, but one pass at the end.
  *
- * Cost. Without looks, every add would compare the count with the capacity, and the fill with the fill limit. With
- * looks, it compares the count with `next`, the smallest of three counts: that of the next look, the capacity, and the
- * count before which the fill limit cannot be exceeded, whatever keys are added. So this comparison replaces the other
- * two, and an add that does not look takes no additional instruction. (In blocked_counting, removals can make the third
- * count wrong, so the fill is still compared: kithi_lanes_add_is_safe_after_removals.) Let B be the number of blocks.
- * gap is B/64, at least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A pass over the
- * body takes about 50 instructions per block. Honest keys cause one pass or none before the filter is full. While a
- * filter is attacked, each look may cause a pass.
+ * Cost. Without spot checks, every add would compare the count with the capacity, and the fill with the fill limit.
+ * With them, it compares the count with `next`, the smallest of three counts: that of the next spot check, the
+ * capacity, and the count before which the fill limit cannot be exceeded, whatever keys are added. So this comparison
+ * replaces the other two, and an add without a spot check takes no additional instruction. (In blocked_counting,
+ * removals can make the third count wrong, so the fill is still compared: kithi_lanes_add_is_safe_after_removals().)
+ * Let B be the number of blocks. gap is B/64, at least 128. A spot check takes about 300 instructions, and every 16th
+ * about 2000 more. A pass over the body takes about 50 instructions per block. Honest keys cause one pass or none
+ * before the filter is full. While a filter is attacked, each spot check may cause a pass.
  *
- * What the attacker gains. Between two looks, gap keys can be added. One key raises the rate of its block most if it
- * uses the last unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With 8
- * lanes that is a rise of 0.12 in blocked and of 0.40 in blocked_counting. In a large filter gap is B/64. So between
- * two looks the rate, which is the mean of B blocks, rises by at most 0.12/64 = 0.002 or 0.40/64 = 0.006. If the key of
- * each look is one of the attacker's, whose block is crowded, the rate is never above the limit by more than that.
- * tests/unit/pollution.c has measurements for 10^5 keys: at most 1.5 times the honest rate in blocked, and 1.9 times in
- * blocked_counting. But the looks are no secret: somebody who knows the hash and the exact count can prepare a harmless
- * key for each of them. In blocked_counting, removals between the adds can also keep the count from reaching the next
- * look. A secret key of the hash prevents both; see docs/security.md. */
+ * What the attacker gains. Between two spot checks, gap keys can be added. One key raises the rate of its block most if
+ * it uses the last unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With
+ * 8 lanes that is a rise of 0.12 in blocked and of 0.40 in blocked_counting. In a large filter gap is B/64. So between
+ * two spot checks the rate, which is the mean of B blocks, rises by at most 0.12/64 = 0.002 or 0.40/64 = 0.006. If the
+ * key of each spot check is one of the attacker's, whose block is crowded, the rate is never above the limit by more
+ * than that. tests/unit/pollution.c has measurements for 10^5 keys: at most 1.5 times the honest rate in blocked, and
+ * 1.9 times in blocked_counting. But the spot checks are no secret: somebody who knows the hash and the exact count can
+ * prepare a harmless key for each of them. In blocked_counting, removals between the adds can also keep the count from
+ * reaching the next spot check. A secret key of the hash prevents both; see docs/security.md. */
 #ifndef KITHI_FILTERS_CROWDING_H
 #define KITHI_FILTERS_CROWDING_H
 
@@ -126,7 +126,7 @@ static inline bool kithi_crowding_in_union(kith_filter *into, const kith_filter 
     return kithi_crowding_rate(into, from, false, ops) > into->crowding.rate;
 }
 
-/* ---- looks ---- */
+/* ---- spot checks ---- */
 
 /* Returns whether the mean rate of the blocks that `count` selects is above the limit. */
 static inline bool kithi_crowding_in_sample(const kith_filter *f, uint64_t count, bool shared,
@@ -151,12 +151,12 @@ static inline bool kithi_crowding_own(const kith_filter *f, uint64_t digest, uin
     return ops->used(kithi_crowding_block(f, f, block, shared, copy)) > f->crowding.cells[i];
 }
 
-/* Returns whether the look at this count also examines a sample of blocks. */
+/* Returns whether the spot check at this count also examines a sample of blocks. */
 static inline bool kithi_crowding_is_sampled(const kith_filter *f, uint64_t count) {
     return count / f->crowding.gap % KITHI_SPOT_CHECKS_PER_SAMPLE == 0;
 }
 
-/* As kithi_kind.crowded. */
+/* As kithi_kind.crowded: a spot check or, if `digest` is NULL, only the pass over the body. */
 static inline bool kithi_crowding_spot_check(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared,
                                              const kithi_crowding_ops *ops) {
     bool suspect = digest == NULL || kithi_crowding_own(f, *digest, count, shared, ops) ||
@@ -170,8 +170,8 @@ static inline bool kithi_crowding_spot_check(const kith_filter *f, const uint64_
 
 /* ---- adding ---- */
 
-/* Returns whether a new key may be added without a look, in a kind whose keys cannot be removed. As long as the count
- * is below `next`, neither the capacity nor the fill limit is exceeded. */
+/* Returns whether a new key may be added without a spot check, in a kind whose keys cannot be removed. As long as the
+ * count is below `next`, neither the capacity nor the fill limit is exceeded. */
 static inline bool kithi_lanes_add_is_safe(const kith_filter *f) {
     return f->head.count < f->crowding.next;
 }
@@ -210,14 +210,14 @@ KITHI_OUTLINE bool kithi_lanes_check_add(kith_filter *f, uint64_t digest, const 
     return true;
 }
 
-/* Returns how many of the next n digests can be added without a look and without checking the limits: none of them is
- * refused, whatever they are. For the kinds of kithi_lanes_add_is_safe(). */
+/* Returns how many of the next n digests can be added without a spot check and without checking the limits: none of
+ * them is refused, whatever they are. For the kinds of kithi_lanes_add_is_safe(). */
 static inline size_t kithi_lanes_safe(const kith_filter *f, size_t n) {
     uint64_t safe = kithi_lanes_add_is_safe(f) ? f->crowding.next - f->head.count : 0;
     return safe < n ? (size_t)safe : n;
 }
 
-/* After a removal: if the count is now that of the last look or lower, another look is due before crowding.next.
+/* After a removal: if the count is now that of the last spot check or lower, another one is due before crowding.next.
  * Setting crowding.next to 0 makes the next add compute it again. */
 static inline void kithi_lanes_removed(kith_filter *f) {
     if (f->head.count <= f->crowding.last)
