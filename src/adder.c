@@ -9,8 +9,8 @@
  *     head.count      fixed while adders are open
  *     shared_count    head.count + all that adders have reserved, whether used or not
  *     shared_fill     head.fill + the bits that adders have set. Each adder adds its own to it before it reserves
- *                     capacity and when it closes. If shared_fill exceeds the fill limit, because an attacker has
- *                     chosen keys that set many bits, no more capacity is reserved
+ *                     capacity and when it closes. If shared_fill exceeds the fill limit (filters/common/bit_cells.h),
+ *                     no more capacity is reserved
  *
  * The first adder to open copies count and fill out of the header, and the last one to close writes them back. A spin
  * lock around opening and closing ensures that there is exactly one first and one last.

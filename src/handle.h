@@ -66,7 +66,7 @@ kith_status kithi_filter_verify(const kith_filter *f);
 /* Writes header and checksums of the current state into the block. */
 void kithi_filter_seal(kith_filter *f);
 
-/* Returns NULL, or the first broken invariant as a sentence. */
+/* Like kithi_check() in verbs.h, but also checks that the count is not above the capacity, unless the filter grows. */
 const char *kithi_filter_check(const kith_filter *f);
 
 #endif

@@ -6,8 +6,8 @@
  *
  *     header       one wrong byte is found by trying all 255 other values of each of the 192 bytes
  *     checksums    if they do not match the header's checksum of them, some of them are damaged. So where a page does
- *                  not match its checksum, either of the two may be right. All combinations are tried, up to
- *                  2^CONFLICTS_MAX
+ *                  not match its checksum, either of the two may be right. If there are at most CONFLICTS_MAX such
+ *                  pages, all combinations are tried; if there are more, none
  *     pages        two guesses: the page was all zeros, as in a filter that is nearly empty; or one bit was flipped
  *
  * What is still damaged then is left to the kind: its function `salvage` changes the pages so that the filter is valid

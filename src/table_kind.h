@@ -33,7 +33,7 @@ typedef struct kithi_key {
 /* Batches are processed in groups of this many keys: one word of the result bitmap. */
 #define KITHI_GROUP 64
 
-/* Parameters in the header of a table's file. Every file has the first five. The meaning of those from
+/* Indices of the parameters in the header of a table's file. Every file has the first five. The meaning of those from
  * KITHI_PARAM_TABLE_FIRST_FREE on depends on whether the file is an image or a list of entries (table_file.c) and, in
  * an image, on the kind. */
 enum {

@@ -1,9 +1,9 @@
 /* verbs.h: calls the operations (has, add, remove, …) of a kind, with defaults for those that a kind may leave out.
  *
- * Call the functions below and not those of kithi_kind and kithi_kernels (kind.h), which may be NULL. A handle uses the
- * kernels of its kind for the instruction set in use (`usual` in kind.h or, if that does not apply, `kernels`) or, if
- * `has` is NULL there, those for KITHI_CPU_PORTABLE. They are not mixed: a function that is NULL in the kernels that
- * are used is replaced by a default and not by the portable one. The defaults are:
+ * Call the functions below and not those of kithi_kind and kithi_kernels (kind.h), which may be NULL. A handle uses one
+ * record, the first of these whose `has` is not NULL: `usual` for the instruction set in use (if is_usual() returns
+ * true), `kernels` for it, `kernels` for KITHI_CPU_PORTABLE. Records are not mixed: a function that is NULL in the
+ * chosen one is replaced by a default, not by the portable function. The defaults are:
  *
  *     in kithi_kernels
  *     add, remove, copies              the functions of these names in kithi_kind, which are compiled for any processor

@@ -1,11 +1,11 @@
 /* trace_filter.c: draws how fingerprints move in a cuckoo filter, and how the counters of a counting filter overflow.
  *
  * The cuckoo filter is that of figure 2 of [2]: 6 buckets of 4 entries, and insertion by random kicks (insert=walk),
- * the steps 1 to 9 of [2]. [2] computes the other bucket with XOR, which needs a power of two of buckets. With 6 of
- * them alternate=halves is used. The entries are read with kith_filter_cell before and after an addition, so the moves
- * are those that the library made: the new fingerprint takes an entry, the fingerprint that was there has gone to its
- * other bucket, and so on. Seeds are tried until both buckets of a new key are full, it is added nevertheless, and no
- * entry has moved twice.
+ * the steps 1 to 9 of [2]. [2] computes the other bucket with XOR, for which the number of buckets must be a power of
+ * two. With 6 buckets alternate=halves is used. The entries are read with kith_filter_cell before and after an
+ * addition, so the moves are those that the library made: the new fingerprint takes an entry, the fingerprint that was
+ * there has gone to its other bucket, and so on. Seeds are tried until both buckets of a new key are full, it is added
+ * nevertheless, and no entry has moved twice.
  *
  * The counting filter gets one key more often than a counter of 4 bits can count. */
 #include <stdio.h>

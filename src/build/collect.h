@@ -56,16 +56,18 @@ void kithi_collect_borrow(kithi_collection *c, const uint64_t *digests, size_t n
 /* Sets c->keys. No digests can be added after this call. Returns the codes of kith_builder_count(). */
 kith_status kithi_collection_count(kithi_collection *c);
 
-/* Releases memory of the array in memory that has no digests. Without memory for a smaller array it stays as it is. */
+/* Shrinks the array of digests in memory to its content. If there is no memory for the smaller array, it stays as it
+ * is. */
 void kithi_collection_trim(kithi_collection *c);
 
 /* Drops repeats and moves all digests, which must be in memory, to disk. Repeats must not be kept. Sets c->keys.
  * Returns the codes of kith_builder_count(); on failure nothing is lost. */
 kith_status kithi_collection_spill(kithi_collection *c);
 
-/* Digests on disk that have been counted, without repeats unless they are kept: the number of them in part p, and the
- * digests themselves, in the order of the input. `digests` must have space for kithi_spill_part_total() digests; those
- * that are returned are the first *n. The second function fails with KITH_E_IO. */
+/* For digests on disk, after kithi_collection_count(). kithi_collection_part_keys() returns how many digests part p
+ * has. kithi_collection_read_part() reads them, in the order of the input. Both leave out repeats unless keep_repeats
+ * is set. `digests` must have space for kithi_spill_part_total() digests; the first *n of them are set to the result.
+ * kithi_collection_read_part() fails with KITH_E_IO. */
 uint64_t kithi_collection_part_keys(const kithi_collection *c, unsigned part);
 kith_status kithi_collection_read_part(const kithi_collection *c, unsigned part, uint64_t *digests, size_t *n);
 

@@ -154,8 +154,8 @@ static uint64_t held_bytes(const build_job *job) {
 }
 
 /* Sets *threads to the number of threads that may build regions. Returns false if one thread would exceed the memory
- * limit and moving the digests to disk would help: they are not borrowed, and more of them, with their sorted copy, are
- * held in memory than one full region may have. */
+ * limit and moving the digests to disk would help: they are not borrowed, and the digests in memory and their sorted
+ * copy together are more than the digests of one region (the largest, or capacity / regions if that is more). */
 static bool fits_in_memory(const build_job *job, const kithi_kind *kind, uint64_t capacity, unsigned *threads) {
     size_t largest = 0;
     for (uint64_t r = 0; r < job->regions; r++) {

@@ -12,13 +12,14 @@
  * have their own constants. */
 #define KITHI_AHEAD 32
 
-/* How many digests ahead some batches prefetch the array of digests itself: 2 KiB. */
+/* The distance, in digests, at which some batches prefetch the array of digests itself: 2 KiB. */
 #define KITHI_DIGESTS_AHEAD 256
 
-/* Called before each group of digests: prefetches as many digests further ahead. `left` is the number of digests from
- * the beginning of the group on. The processor prefetches an array that is read in order by itself, but not if the
- * loads of a group's cache lines come in between: without this call, has_many of overlap takes twice as long on Zen 4
- * if the digests are not in the core's own caches. Batches that do not work in groups gain nothing. */
+/* Called before each group of `group` digests. Prefetches the `group` digests that are KITHI_DIGESTS_AHEAD further on.
+ * `left` is the number of digests from the beginning of the group on. The hardware prefetcher normally covers an array
+ * that is read in order, but not if the loads of a group's cache lines come in between: without this call, has_many of
+ * overlap takes twice as long on Zen 4 if the digests are not in the core's own caches. Batches that do not work in
+ * groups gain nothing. */
 KITHI_INLINE void kithi_prefetch_digests(const uint64_t *digests, size_t group, size_t left) {
     for (size_t i = KITHI_DIGESTS_AHEAD; i < KITHI_DIGESTS_AHEAD + group && i < left; i += 64 / sizeof *digests)
         __builtin_prefetch(digests + i);

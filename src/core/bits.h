@@ -102,7 +102,7 @@ static inline bool kithi_is_zero(const uint8_t *bytes, uint64_t byte_count) {
     return any == 0;
 }
 
-/* Checked arithmetic: returns false if the result does not fit; *out is then unspecified. */
+/* Return false if the result does not fit; *out is then unspecified. */
 static inline bool kithi_checked_mul(uint64_t a, uint64_t b, uint64_t *out) {
     return !__builtin_mul_overflow(a, b, out);
 }

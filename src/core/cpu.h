@@ -1,4 +1,5 @@
-/* core/cpu.h: which instruction set the kernels use. The public part is kith/cpu.h. */
+/* core/cpu.h: which instruction set is in use: for the functions of the filter kinds (kithi_kernels in kind.h) and for
+ * hashing many keys (digests.c). The public part is kith/cpu.h. */
 #ifndef KITHI_CORE_CPU_H
 #define KITHI_CORE_CPU_H
 

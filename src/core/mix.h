@@ -28,10 +28,11 @@
  * Probe words and lane words are as cheap as possible, because computing them is most of the work of a lookup if the
  * filter is in cache. A digest is uniform already, so one multiplication per word is enough. Probe word i is the i-th
  * output of a multiplicative congruential generator started at the digest. Kinds use only the high bits of a probe
- * word. They depend on all lower bits of the digest, and which of these influence them most differs from word to word.
- * So the cells of a key are as good as independent: in filters of ten keys or more, simulated rates agree with those of
- * independent cells to within 0.2%. With double hashing, where cell i comes from a + i*b for two hashes a and b of the
- * key, they would not be: the rate would be 7% higher with a hundred keys, and 59% higher with ten.
+ * word. Bit j of a probe word depends on bits 0 … j of the digest, so a high bit depends on nearly all of them. Which
+ * of them influence it most differs from word to word. So the cells of a key are as good as independent: in filters of
+ * ten keys or more, simulated rates agree with those of independent cells to within 0.2%. With double hashing, where
+ * cell i comes from a + i*b for two hashes a and b of the key, they would not be: the rate would be 7% higher with a
+ * hundred keys, and 59% higher with ten.
  *
  * The words of the last line (kithi_word) mix all 64 bits of the digest, so all their bits may be used. mix is the
  * finaliser of SplitMix64 (variant 13 of David Stafford's search): a bijection in which every input bit flips every

@@ -9,8 +9,8 @@
 #define KITHI_CUCKOO_PARAMS_MASK                                                                                       \
     (KITHI_CF_PARAMS_MASK | 1 << KITHI_PARAM_BUCKET_SLOTS | 1 << KITHI_PARAM_ALTERNATE | 1 << KITHI_PARAM_KICKS)
 
-/* The values of KITHI_PARAM_ALTERNATE, the rule by which one bucket of a key is computed from the other: see cuckoo.c.
- * overlap has only the first rule; code that both kinds share calls it KITHI_ALTERNATE_PARTNER. */
+/* The values of parameter KITHI_PARAM_ALTERNATE, the rule by which one bucket of a key is computed from the other: see
+ * cuckoo.c. overlap has only the first rule; code that both kinds share calls it KITHI_ALTERNATE_PARTNER. */
 enum { KITHI_CUCKOO_HALVES = KITHI_ALTERNATE_PARTNER, KITHI_CUCKOO_SIMPLE, KITHI_CUCKOO_XOR };
 
 #define KITHI_CUCKOO_SLOT_BITS_MIN 4

@@ -53,8 +53,9 @@ static const kith_option OPTIONS[] = {
 
 /* Sets the length and the number of segments for n keys, by formulas that Graf and Lemire found by experiment. The
  * length grows more slowly than n, so a larger shard has more segments. With 3 cells per key, their constant is 2.25
- * instead of 1.75. But with so few long segments, many tries fail: of 11,521 keys, 12 segments of 1,024 cells can be
- * built with about one seed in 90. With 1.75, the length doubles only when there are enough segments. */
+ * instead of 1.75. But with so few long segments, many seeds fail. For example, 11,521 keys would get 12 segments of
+ * 1,024 cells (and the last 2), and only about one seed in 90 succeeds. With 1.75, the length doubles only when there
+ * are enough segments. */
 static void choose_segments(double n, kithi_fuse_geometry *g) {
     n = n > 2 ? n : 2;
     double log2_segment, cells_per_key;

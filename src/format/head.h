@@ -15,7 +15,7 @@
 #define KITHI_BODY_ALIGNMENT 64
 #define KITHI_CHECKED_BYTES 65536 /* bytes of the body that one checksum covers: a page */
 #define KITHI_FORMAT_VERSION 1
-#define KITHI_PARAM_COUNT 8 /* their meaning depends on the kind */
+#define KITHI_PARAM_COUNT 8 /* number of parameters in a header; their meaning depends on the kind */
 #define KITHI_STORE_ID_BYTES 16
 #define KITHI_SEQUENCE_MAX (UINT64_C(1) << 62) /* of a record in the journal of a store */
 

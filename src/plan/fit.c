@@ -431,9 +431,10 @@ static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
     return limit;
 }
 
-/* Chooses the number of regions and their size, such that regions * half is at least `pairs`. Returns false if there is
- * no such size, or if a lower bound of its bits is already `bits` or more. Even if the result is true, the size may
- * have more than `bits` bits: the caller must check that. */
+/* Chooses the number of regions and their size. `pairs` is the least number of pairs of places that a fingerprint must
+ * have, in all regions together (R * P in fit.h): regions * half is at least `pairs`. Returns false if there is no such
+ * size, or if a lower bound of its bits is already `bits` or more. Even if the result is true, the size may have more
+ * than `bits` bits: the caller must check that. */
 static bool choose_regions(const task *t, double pairs, double bits, kithi_fit_size *size) {
     uint64_t limit = half_limit(t->fit, size->slot_bits);
     double largest = (double)limit, region_bits = slots_of(t->fit, largest) * size->slot_bits;

@@ -71,9 +71,11 @@ typedef struct kithi_cf_geometry {
     kithi_cf_form form;
     bool plain; /* `usual` (below) is true, and places are buckets that begin at a byte: nothing needs to be shifted */
     uint32_t place_bytes; /* bytes from one place to the next, if `plain` */
-    bool usual;           /* `form` is KITHI_ONE_WORD, kithi_partner() computes the other place, and rest_shift is 0 */
-    uint64_t low_bits;    /* a mask: the lowest bit of each slot of a word */
-    uint64_t high_bits;   /* a mask: the highest bit of each slot of a word */
+    /* `form` is KITHI_ONE_WORD, kithi_partner() computes the other place, and rest_shift is 0. (Not related to `usual`
+     * in kind.h.) */
+    bool usual;
+    uint64_t low_bits;  /* a mask: the lowest bit of each slot of a word */
+    uint64_t high_bits; /* a mask: the highest bit of each slot of a word */
     /* A word: slot_bits bits from bit i * slot_bits on are the code (core/batch.h) that a key has in slot i of a place,
      * minus the code that it has in slot 0. The difference is i in overlap, otherwise 0. */
     uint64_t code_steps;

@@ -281,10 +281,10 @@ static double lanes_power(double x, unsigned lanes) {
     return x;
 }
 
+/* small_power() is used for exponents up to this, for which it is faster than pow(). */
 #define SMALL_EXPONENT_MAX 4096
 
-/* Returns x^n for 0 <= x <= 1. The relative error is up to n * 2^-53. For n up to SMALL_EXPONENT_MAX this is faster
- * than pow(). */
+/* Returns x^n for 0 <= x <= 1. The relative error is up to n * 2^-53. */
 static double small_power(double x, unsigned n) {
     double power = 1;
     for (; n > 0; n /= 2) {
@@ -499,7 +499,7 @@ static double blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blo
                                double deviations, precision how, double *slope) {
     /* The rate of a filter is the mean of R, the rate of a block, over its blocks. The blocks share n keys, so a block
      * with more keys leaves fewer for the others. To first order this removes the part of R that is linear in N. The
-     * mean over the blocks therefore varies like the mean of as many independent variables
+     * mean over the blocks therefore varies like the mean of `blocks` independent variables
      *
      *     T = R - E R - beta (N - E N),        beta = cov(R, N) / var N
      *

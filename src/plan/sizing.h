@@ -30,7 +30,8 @@ double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layo
 double kithi_whole_rate(unsigned k, uint64_t m, uint64_t n);
 
 /* Each cell of an array of m cells has some property with probability q, independently of the other cells. Returns the
- * probability that all cells that a key's k hashes select have it. If hashes coincide, these are fewer than k cells. */
+ * probability that all cells that a key's k hashes select have this property. If hashes coincide, these are fewer than
+ * k cells. */
 double kithi_whole_power(unsigned k, uint64_t m, double q);
 
 /* What a filter counts towards its capacity.

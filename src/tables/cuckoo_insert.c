@@ -12,8 +12,8 @@
  *
  * The literature describes different walks, which are options here:
  *
- *     max=default     6 log(slots) / log(1 + delta/2) steps with delta = 0.1, at most
- *                     KITHI_CUCKOO_TABLE_SEARCH_MAX and at most the number of buckets
+ *     max=default     6 log(slots) / log(1 + delta/2) steps with delta = 0.1, at most KITHI_CUCKOO_TABLE_SEARCH_MAX and
+ *                     at most the number of buckets
  *     max=auto        the same, rounded up and without these limits, with the delta that the table really has: slots =
  *                     (2 + delta) keys. This has a meaning only for d = 2 and b = 1, and below a load of 1/2
  *     max=N           N steps
@@ -21,8 +21,8 @@
  *     start=second    in its second bucket
  *     start=random    in a random one of its buckets
  *     evict=last      a walk begins only if all buckets of the key are full
- *     evict=first     the walk begins at once: it evicts an entry if the bucket where it starts is full, even if other
- *                     buckets of the key are not */
+ *     evict=first     the walk begins at once: it evicts an entry as soon as the bucket in which it starts is full,
+ *                     even if other buckets of the key are not */
 #include "tables/cuckoo_insert.h"
 
 #include <assert.h>

@@ -111,7 +111,7 @@ static unsigned coded_nibbles(lab *l) {
 
 /* ---- semi-sorted buckets ---- */
 
-/* The largest power of two of buckets that has at most this many slots. */
+/* Returns log2 of the number of buckets, the largest power of two with which there are at most this many slots. */
 static unsigned log2_of_buckets(uint64_t slots) {
     unsigned log2_buckets = 0;
     while ((uint64_t)(2 * SEMI_SORTED_ENTRIES) << log2_buckets <= slots)

@@ -2,8 +2,9 @@
  *
  * An entry is moved without its key. Its other bucket is computed from its current bucket and its fingerprint, and from
  * the other bucket the same rule gives the current one. The documents use the XOR with a hash of the fingerprint,
- * alternate=xor, which needs a power of two of buckets. The library's alternate=halves uses (H(fingerprint) - bucket)
- * in the other half, which is its own inverse for any number of buckets and never the bucket itself.
+ * alternate=xor, for which the number of buckets must be a power of two. The library's alternate=halves uses
+ * (H(fingerprint) - bucket) in the other half, which is its own inverse for any number of buckets and never the bucket
+ * itself.
  *
  * kith_filter_look shows the slots of both buckets of a digest, and the code that an entry would have there. With
  * enough digests in a small filter every (bucket, fingerprint) occurs as the first bucket of some digest, so the whole

@@ -22,6 +22,7 @@
 #define KITHI_BITS_CAPABILITIES                                                                                        \
     (KITH_CAN_ADD | KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER)
 
+/* As kithi_kind.above_fill_limit. */
 static inline bool kithi_bits_above_limit(const kith_filter *f, uint64_t fill) {
     return fill > f->geometry.fill_limit;
 }

@@ -7,9 +7,8 @@
 #include "core/mix.h"
 #include "lookup.h"
 
-/* Indices of the parameters of the cuckoo kinds. KITHI_PARAM_HALF is half the number of places in a region. Only cuckoo
- * has KITHI_PARAM_BUCKET_SLOTS, KITHI_PARAM_ALTERNATE (how the other bucket is computed) and KITHI_PARAM_KICKS (how
- * many entries a random walk may move). */
+/* Indices of the parameters of the cuckoo kinds, which kithi_cf_geometry (plan/geometry.h) describes. Only cuckoo has
+ * KITHI_PARAM_BUCKET_SLOTS, KITHI_PARAM_ALTERNATE and KITHI_PARAM_KICKS. */
 enum {
     KITHI_PARAM_SLOT_BITS,
     KITHI_PARAM_HALF,
@@ -23,8 +22,8 @@ enum {
 #define KITHI_CF_PARAMS_MASK                                                                                           \
     (1 << KITHI_PARAM_SLOT_BITS | 1 << KITHI_PARAM_HALF | 1 << KITHI_PARAM_REGIONS | 1 << KITHI_PARAM_STASH)
 
-/* The value of KITHI_PARAM_ALTERNATE if kithi_partner() (core/mix.h) computes the other place. overlap has only this
- * one. */
+/* The value of parameter KITHI_PARAM_ALTERNATE if kithi_partner() (core/mix.h) computes the other place. overlap has
+ * only this one. */
 #define KITHI_ALTERNATE_PARTNER 0
 #define KITHI_CANDIDATES_MAX 16 /* the most slots in which one key may be stored */
 #define KITHI_SLOT_BITS_MAX 32

@@ -32,7 +32,8 @@
 #include "filters/common/cf_lookup.h"
 #include "kind.h"
 
-/* The candidates of a key: first the slots of one place, then as many of the other. */
+/* The candidates of a key: first the slots of one place, then those of the other, which has the same number of
+ * slots. */
 typedef struct kithi_candidates {
     unsigned count;
     uint32_t slot[KITHI_CANDIDATES_MAX]; /* number of the slot in the region */

@@ -294,15 +294,16 @@ static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith
     return KITH_E_FULL;
 }
 
-/* Searches breadth-first from the places that begin with the slots `roots`, within the limit of `memory`, and moves the
- * entries of the chain that it finds. Sets *freed to the slot that became free. If no chain ends in an empty slot and
- * `evict` is true, a chain may end at an entry that goes to the stash. (Not if the search was cut off: the reason is
- * then that the region has few empty slots, and the stash is only for keys with equal places and fingerprints.) */
+/* Searches breadth-first from the places that begin with the slots `roots`, visits at most search->limit places, and
+ * moves the entries of the chain that it finds. Sets *freed to the slot that became free. If no chain ends in an empty
+ * slot and `evict` is true, a chain may end at an entry that goes to the stash. (Not if the search was cut off: the
+ * reason is then that the region has few empty slots, and the stash is only for keys with equal places and
+ * fingerprints.) */
 KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
-                                           const uint32_t roots[2], bool evict, kithi_search *memory, uint32_t *freed) {
+                                           const uint32_t roots[2], bool evict, kithi_search *search, uint32_t *freed) {
     /* Local copies: stores to the queue and to the sets cannot alias them, so the compiler need not load them again. */
     const kithi_cf_geometry g = f->geometry.cf;
-    const kithi_search s = *memory;
+    const kithi_search s = *search;
     kithi_search_targets targets[2]; /* of places `at` and `at + 1` of the queue; place i has targets[i % 2] */
     kithi_search_end end;
     uint32_t tail = 0;
@@ -325,16 +326,16 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
             kithi_search_find_targets(layout, &g, region, s.queue[at + 1].first, &targets[(at + 1) % 2]);
     }
     assert(tail <= s.limit);
-    memory->examined = at + (status == KITH_OK);
-    memory->was_cut = tail == s.limit;
+    search->examined = at + (status == KITH_OK);
+    search->was_cut = tail == s.limit;
     unsigned slots = layout->place_slots(&g);
     uint32_t visited = s.window_items + tail * slots; /* a short search that failed came before this one */
     if (status != KITH_OK && evict && tail < s.limit && !kithi_stash_is_full(&g, region)) {
         visited += tail * slots;
-        status = kithi_search_evict(layout, f, region, memory, tail, freed);
+        status = kithi_search_evict(layout, f, region, search, tail, freed);
     }
-    memory->longest = visited > s.longest ? visited : s.longest;
-    kithi_search_reset(layout, memory, tail, slots);
+    search->longest = visited > s.longest ? visited : s.longest;
+    kithi_search_reset(layout, search, tail, slots);
     return status;
 }
 

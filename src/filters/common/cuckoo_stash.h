@@ -15,10 +15,10 @@
  *     search   moves an entry between its own candidate slots, so the twin stays
  *     remove   takes the entry in the stash, if there is one, before the one in the slot
  *
- * head.fill is the number of entries in all stashes. If it is 0, remove and copies do not read the stash. When several
- * threads build a filter, the handle of each thread counts only the entries that this thread added, so its fill may be
- * 0 although a stash is in use. This is harmless: a build never removes, and a build that stops because copies returned
- * too small a number is repeated without threads (kithi_fill_some). */
+ * head.fill is the number of entries in all stashes. If it is 0, remove() and copies() do not read the stash. When
+ * several threads build a filter, the handle of each thread counts only the entries that this thread added, so its fill
+ * may be 0 although a stash is in use. This is harmless: a build never removes, and a build that stops because copies()
+ * returned too small a number is repeated without threads, by kithi_fill() or by fill() of build/builder.c. */
 #ifndef KITHI_FILTERS_CUCKOO_STASH_H
 #define KITHI_FILTERS_CUCKOO_STASH_H
 

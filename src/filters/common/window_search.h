@@ -79,8 +79,9 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
     kithi_window_item *tail = queue, *const last = queue + limit - KITHI_WINDOW_TARGETS;
     for (unsigned i = 0; i < KITHI_WINDOW_ROOTS; i++)
         *tail++ = roots[i] * slot_bits + i % 2 * KITHI_WINDOW_SECOND + KITHI_WINDOW_NEW_KEY * KITHI_WINDOW_INDEX;
-    /* `from` is the queue index of the item, shifted to bits 33 …, where the items that this one adds have it. Every
-     * entry adds at least two items, so the queue does not become empty. */
+    /* `from` is the queue index of this item, shifted left by 33 bits. The items that it adds store it there, as the
+     * index of the entry from which they were reached. Every entry adds at least two items, so the queue does not
+     * become empty. */
     for (uint64_t from = 0; tail <= last; from += KITHI_WINDOW_INDEX) {
         uint64_t item = *queue++, slot = (uint32_t)item;
         uint64_t code = kithi_cf_word(region, slot, KITHI_ONE_WORD) & first;
