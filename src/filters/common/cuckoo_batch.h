@@ -192,6 +192,14 @@ KITHI_INLINE uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith_
 
 /* ---- batches ---- */
 
+/* Changes of a filter up to this size are made one after the other: it stays in the core's own caches, where finding
+ * the places of further digests and prefetching them only costs time. */
+#define KITHI_CF_CACHED_BYTES (UINT64_C(1) << 19)
+
+static inline bool kithi_cf_in_cache(const kith_filter *f) {
+    return f->geometry.cf.usual && f->head.body_bytes <= KITHI_CF_CACHED_BYTES;
+}
+
 /* Batches work on a copy of the geometry: stores to slots and bitmaps cannot alias it, so it is not reloaded for every
  * key. `ahead` is a ring buffer with the places of the next KITHI_CF_AHEAD digests. This function fills it with the
  * places of the first digests. */
@@ -325,6 +333,16 @@ KITHI_INLINE kith_status kithi_cf_add_pairs(const kithi_cf_layout *layout, kith_
 
 KITHI_INLINE kith_status kithi_cf_add_many(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
                                            size_t n, uint64_t *was_new, size_t *done) {
+    if (kithi_cf_in_cache(f)) {
+        for (; *done < n; ++*done) {
+            bool is_new = false;
+            kith_status status = kithi_cf_add(layout, f, digests[*done], &is_new);
+            if (status != KITH_OK)
+                return status;
+            kithi_bitmap_set(was_new, *done, is_new);
+        }
+        return KITH_OK;
+    }
     switch (f->geometry.cf.form) {
     case KITHI_ONE_WORD:
         return kithi_cf_add_pairs(layout, f, digests, n, was_new, done, KITHI_ONE_WORD);
@@ -357,6 +375,14 @@ KITHI_INLINE kith_status kithi_cf_remove_pairs(const kithi_cf_layout *layout, ki
 
 KITHI_INLINE kith_status kithi_cf_remove_many(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
                                               size_t n, size_t *done) {
+    if (kithi_cf_in_cache(f)) {
+        for (; *done < n; ++*done) {
+            kith_status status = kithi_cf_remove(layout, f, digests[*done]);
+            if (status != KITH_OK)
+                return status;
+        }
+        return KITH_OK;
+    }
     switch (f->geometry.cf.form) {
     case KITHI_ONE_WORD:
         return kithi_cf_remove_pairs(layout, f, digests, n, done, KITHI_ONE_WORD);
