@@ -141,9 +141,10 @@ static kith_status allocate_scratch(const kith_table *t, kithi_cuckoo_table *c) 
     c->search_limit =
         (uint32_t)(c->buckets < KITHI_CUCKOO_TABLE_SEARCH_MAX ? c->buckets : KITHI_CUCKOO_TABLE_SEARCH_MAX);
     /* The queue must hold the longest walk. With max=auto the limit increases with the number of keys, so it is
-     * computed for the most keys that the table may have. */
-    uint64_t slots = kithi_cuckoo_table_slots(c);
-    uint64_t keys = c->keys_max + 1 < slots / 2 ? c->keys_max + 1 : (slots - 1) / 2;
+     * computed for the most keys that the table may have: keys_max, or those that it has now. (A small table with a low
+     * `load` may have more than keys_max even after it has grown by half.) */
+    uint64_t slots = kithi_cuckoo_table_slots(c), most = (t->count > c->keys_max ? t->count : c->keys_max) + 1;
+    uint64_t keys = most < slots / 2 ? most : (slots - 1) / 2;
     uint64_t walk_max = kithi_cuckoo_table_walk_max(t, c, keys);
     c->queue_limit = walk_max > c->search_limit ? (uint32_t)walk_max : c->search_limit;
     c->queue = kithi_allocate(&t->allocator, c->queue_limit * sizeof *c->queue);

@@ -101,6 +101,27 @@ TEST(max_auto_follows_from_the_real_load) {
     }
 }
 
+/* With a load of 1%, small tables have more keys than the load allows, also after they have grown. */
+TEST(max_auto_has_memory_for_walks_in_tables_that_are_above_their_load) {
+    static const char *const OPTIONS[] = {"d=2 b=1 load=1 max=auto evict=first", "d=2 b=1 load=1 max=auto evict=last",
+                                          "d=2 b=1 load=49 max=auto evict=first"};
+    enum { SEEDS = 200, KEYS = 40 };
+    for (size_t o = 0; o < LENGTH(OPTIONS); o++)
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            kith_table *table;
+            CHECK_OK(create(OPTIONS[o], 0, NULL, &table));
+            kithi_prng prng = {seed};
+            for (unsigned i = 0; i < KEYS; i++) {
+                uint64_t key = kithi_prng_next(&prng);
+                CHECK_OK(kith_table_put(table, &key, sizeof key, i, NULL));
+                CHECK(kith_table_has(table, &key, sizeof key));
+            }
+            CHECK_EQ_U64(kith_table_count(table), KEYS);
+            CHECK_OK(kith_table_check(table, NULL));
+            kith_table_free(table);
+        }
+}
+
 TEST(max_auto_is_refused_where_delta_has_no_meaning) {
     static const char *const REFUSED[] = {"max=auto",
                                           "max=auto b=2",
