@@ -70,9 +70,14 @@ static void fail(build_job *job, kith_status status) {
     (void)atomic_compare_exchange_strong(&job->status, &none, (int)status);
 }
 
-/* Returns on how many threads, at least 1, each may allocate `each` bytes in addition to the `held` bytes of all. */
+/* Returns on how many threads each may allocate `each` bytes in addition to the `held` bytes of all. */
+static uint64_t threads_that_fit(const kithi_collection *c, uint64_t held, uint64_t each) {
+    return c->memory_bytes > held ? (c->memory_bytes - held) / each : 0;
+}
+
+/* The same, but at least 1 and at most the number of threads that may be used. */
 static unsigned threads_within_limit(const kithi_collection *c, uint64_t held, uint64_t each) {
-    uint64_t fitting = c->memory_bytes > held ? (c->memory_bytes - held) / each : 0;
+    uint64_t fitting = threads_that_fit(c, held, each);
     return fitting < 1 ? 1 : fitting < c->threads ? (unsigned)fitting : c->threads;
 }
 
@@ -151,6 +156,18 @@ static kith_status sort_in_memory(build_job *job) {
 /* The digests in memory and their sorted copy, in bytes. */
 static uint64_t held_bytes(const build_job *job) {
     return (uint64_t)job->c->allocated * sizeof *job->c->digests + (job->sorted != NULL ? job->sorted_bytes : 0);
+}
+
+/* Before the digests are sorted: if the build would not fit on all threads, trims their array. (Later there would be
+ * three arrays at the same time: the old one, the trimmed one and the sorted one.) Regions are assumed to be equal. */
+static void trim_if_needed(build_job *job, const kithi_kind *kind, uint64_t capacity) {
+    uint64_t sorted_bytes = job->regions > 1 ? ((uint64_t)job->count + 1) * sizeof *job->sorted : 0;
+    uint64_t keys = job->regions > 1 ? capacity / job->regions + 1 : job->count;
+    uint64_t each = kind->build_bytes(&job->geometry, (size_t)keys);
+    if (threads_that_fit(job->c, held_bytes(job) + sorted_bytes, each) < job->c->threads) {
+        kithi_collection_trim(job->c);
+        job->digests = job->c->digests;
+    }
 }
 
 /* Sets *threads to the number of threads that may build regions. Returns false if one thread would exceed the memory
@@ -266,16 +283,14 @@ static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, c
     job->geometry = kind->decode(head);
     if (!report(job, 0))
         return KITH_E_CANCELLED;
-    kith_status status = job->c->spilled ? KITH_OK : sort_in_memory(job);
+    kith_status status = KITH_OK;
     if (job->c->spilled) {
         threads = threads_on_disk(job, kind);
-    } else if (status == KITH_OK) {
-        job->must_spill = !fits_in_memory(job, kind, head->capacity, &threads);
-        if (threads < job->c->threads || job->must_spill) {
-            kithi_collection_trim(job->c);
-            job->digests = job->sorted != NULL ? job->sorted : job->c->digests;
-            job->must_spill = !fits_in_memory(job, kind, head->capacity, &threads);
-        }
+    } else {
+        if (job->sorted == NULL)
+            trim_if_needed(job, kind, head->capacity);
+        status = sort_in_memory(job);
+        job->must_spill = status == KITH_OK && !fits_in_memory(job, kind, head->capacity, &threads);
     }
     if (job->must_spill)
         return KITH_E_MEMORY;

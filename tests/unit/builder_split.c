@@ -387,6 +387,45 @@ TEST(a_static_build_keeps_the_memory_limit_on_any_number_of_threads) {
     }
 }
 
+/* Nearly as many digests as the limit allows in memory, and more than one shard: the array of digests is larger than
+ * needed, and there is a sorted copy of it. */
+TEST(a_static_build_keeps_the_memory_limit_while_it_sorts_its_digests) {
+    enum { MANY = 1640000, LIMIT = 20 * 1650000 };
+    if (UNDER_SANITIZER)
+        SKIP("takes too long under a sanitizer");
+    static const char *const KINDS[] = {"fuse", "ribbon"};
+    uint64_t *many = malloc(MANY * sizeof *many);
+    CHECK(many != NULL);
+    for (size_t i = 0; i < MANY; i++)
+        many[i] = kithi_mix(i + 1);
+    for (size_t k = 0; k < 2; k++)
+        for (unsigned threads = 1; threads <= 4; threads *= 4) {
+            struct memory memory = {0};
+            kith_allocator allocator = {locked_allocate, locked_release, &memory};
+            kith_filter_spec spec = spec_of(KINDS[k], 0);
+            spec.allocator = &allocator;
+            kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+            limits.memory_bytes = LIMIT;
+            limits.folder = "/tmp";
+            limits.threads = threads;
+            kith_builder *b = NULL;
+            kith_filter *f = NULL;
+            CHECK_OK(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &b));
+            for (size_t i = 0; i < MANY; i += 1000)
+                CHECK_OK(kith_builder_add_many(b, many + i, 1000, NULL));
+            CHECK_OK(kith_builder_finish(b, &f));
+            kith_builder_free(b);
+            uint64_t most = kith_filter_memory(f) + promised(LIMIT, MANY / 2, MANY);
+            if (memory.peak_bytes > most)
+                CHECK_FAIL("%s, %u threads: %llu bytes, at most %llu are promised", KINDS[k], threads,
+                           (unsigned long long)memory.peak_bytes, (unsigned long long)most);
+            CHECK_EQ_U64(kith_filter_has_many(f, many, MANY, NULL), MANY);
+            kith_filter_free(f);
+            CHECK_EQ_U64(memory.live_blocks, 0);
+        }
+    free(many);
+}
+
 /* There are repeats, so the build needs a second array of digests. The limit is not enough for both. */
 TEST(a_static_build_that_cannot_move_its_digests_to_disk_keeps_them) {
     make_digests(COUNT / 4);
