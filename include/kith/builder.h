@@ -31,7 +31,10 @@
  * filter, plus
  *
  *   - 2 bits for each digest in the temporary file, and 64 KiB;
- *   - up to memory_bytes more, if most of the digests in memory are repeats.
+ *   - up to memory_bytes more, if most of the digests in memory are repeats;
+ *   - on several threads, unless the kind is static: per thread up to 3 MB, or the size of 1/512 of the digests if that
+ *     is more. These are a copy of the digests that the thread adds, if there are repeats among them, and the memory
+ *     of its search for free slots.
  *
  * Two steps need a minimum, which may exceed the limit:
  *
