@@ -52,10 +52,10 @@ static bool restore_header(const kith_filter *f, unsigned i, uint8_t *block, uin
     return true;
 }
 
-/* Reads the header of layer i, or makes it from the plan. */
-static kith_status salvage_header(const kith_filter *f, unsigned i, uint8_t *block, uint64_t block_bytes,
+/* Reads the header of layer i or, if it is lost, makes it from the plan. */
+static kith_status salvage_header(const kith_filter *f, unsigned i, uint8_t *block, uint64_t block_bytes, bool is_lost,
                                   kithi_head *head, kithi_salvage *s) {
-    if (restore_header(f, i, block, block_bytes, head, s))
+    if (!is_lost && restore_header(f, i, block, block_bytes, head, s))
         return KITH_OK;
     s->header_lost = true;
     kith_status status = kithi_layers_plan(&f->head, i, head);
@@ -69,15 +69,17 @@ static void clear_layer(uint8_t *block, kithi_head *head) {
     kithi_block_seal(block, head);
 }
 
-/* Restores the headers of the layers where possible. Returns the count of the filter minus the sum of the counts in the
- * headers that are sound afterwards, or 0 if that is negative. */
-static uint64_t keys_missing(const kith_filter *f, kithi_salvage *whole) {
+/* Restores the headers of the layers where possible, and sets lost[i] to whether that of layer i could not be restored.
+ * Returns the count of the filter minus the sum of the counts in the headers that are sound afterwards, or 0 if that is
+ * negative. */
+static uint64_t keys_missing(const kith_filter *f, kithi_salvage *whole, bool *lost) {
     uint64_t known = 0;
     kithi_inner_block block = {0, 0};
     for (unsigned i = 0; kithi_layers_block(&f->head, f->body, i, &block) == KITH_OK; i++) {
         kithi_head head;
         kithi_salvage s = {.allocator = &f->allocator, .budget = whole->budget};
-        if (restore_header(f, i, f->body + block.at, block.bytes, &head, &s))
+        lost[i] = !restore_header(f, i, f->body + block.at, block.bytes, &head, &s);
+        if (!lost[i])
             known = sum_of(known, head.count);
         whole->budget = s.budget;
     }
@@ -87,7 +89,8 @@ static uint64_t keys_missing(const kith_filter *f, kithi_salvage *whole) {
 kith_status kithi_layers_salvage(kith_filter *f, kithi_damage *damage) {
     if (damage->page[0] != KITHI_PAGE_GOOD && !restore_directory(f))
         return KITH_E_CORRUPT;
-    uint64_t count = 0, missing = keys_missing(f, damage->whole);
+    bool lost[KITHI_LAYERS_MAX] = {false};
+    uint64_t count = 0, missing = keys_missing(f, damage->whole, lost);
     unsigned saved = 0, i = 0;
     kithi_inner_block block = {0, 0};
     kith_status status = kithi_layers_block(&f->head, f->body, 0, &block);
@@ -95,7 +98,7 @@ kith_status kithi_layers_salvage(kith_filter *f, kithi_damage *damage) {
         uint8_t *bytes = f->body + block.at;
         kithi_head head;
         kithi_salvage s = {.allocator = &f->allocator, .budget = damage->whole->budget};
-        status = salvage_header(f, i, bytes, block.bytes, &head, &s);
+        status = salvage_header(f, i, bytes, block.bytes, lost[i], &head, &s);
         if (status != KITH_OK)
             return status;
         if (s.header_lost)
