@@ -10,7 +10,8 @@
 #include "format/map.h"
 #include "table_kind.h"
 
-#define AHEAD 8 /* how many keys ahead put_many prefetches, and get_many where get_group cannot be used */
+/* How many keys ahead get_many and put_many prefetch, where get_group and put_group cannot be used. */
+#define AHEAD 8
 
 /* ---- the registry ---- */
 

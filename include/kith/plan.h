@@ -105,11 +105,12 @@ typedef struct kith_plan {
     double failure;            /* probability that `capacity` distinct keys do not all fit */
     const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
     uint64_t search_slots;     /* the most slots that one add visits when it has to move entries to free a slot,
-                                  whatever the keys are; a slot that is visited twice counts twice. 0 for kinds that do
-                                  not search. It is at most twice 16,384 (the search, and a second pass for the stash),
-                                  plus 4,096 for the short search of overlap before. With insert=walk: twice the slots
-                                  of `max` buckets (the walk, and the way back). For layers, the number of the newest
-                                  layer */
+                                  whatever the keys are. To visit a slot is to examine its entry; for each entry, the
+                                  slots of its other place are also tested for an empty one. A slot that is visited
+                                  twice counts twice. 0 for kinds that do not search. It is at most twice 16,384 (the
+                                  search, and a second pass for the stash), plus 4,096 for the short search of overlap
+                                  before. With insert=walk: twice the slots of `max` buckets (the walk, and the way
+                                  back). For layers, the number of the newest layer */
     unsigned lookup_cells;     /* how many cells a lookup reads at most (layers: per layer): the bits or counters of the
                                   key, its candidate slots (cuckoo kinds), or the cells whose XOR is compared with the
                                   fingerprint (static kinds). ribbon: 64, of which about half are XORed. Of two static

@@ -36,7 +36,8 @@ typedef struct kithi_collection {
 
     bool counted;          /* `keys` is set */
     uint64_t keys;         /* distinct digests, or all if repeats are kept */
-    uint64_t *firsts;      /* a bitmap per part: bit i is set if digest i of the part is no repeat. NULL: no repeats */
+    uint64_t *firsts;      /* a bitmap per part: bit i is set if digest i of the part is no repeat. NULL: no digest on
+                              disk is left out, because there are no repeats or because they are kept */
     uint64_t firsts_words; /* length of `firsts` */
     uint64_t firsts_begin[KITHI_SPILL_PARTS]; /* index in `firsts` of the bitmap of part p; set with `firsts` */
 } kithi_collection;

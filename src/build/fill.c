@@ -1,4 +1,4 @@
-/* Fills filters. The result has the same bytes as if the digests had been added one by one, in order.
+/* Fills filters. The result has the same bytes as if the digests had been added one by one, in order ("adds in order").
  *
  * Parts. A kind with regions (kind.h) can be filled region by region. The parts of build/partition.h fit in cache,
  * equal digests are in the same part, and threads take one part after the other. Each thread has its own handle on the
@@ -9,9 +9,9 @@
  * Ranges. In bloom and counting a key has cells all over the body, so there are no parts. Instead, each thread has a
  * range of the cells. It processes all digests, in order, but changes only the cells in its range (kind.h, add_cells).
  * So whenever a digest comes to a cell, the cell has the same value as in adds in order. The count must also be that of
- * adds in order. They accept and count a digest if at least one of its cells allows that: a bit that is 0, or a counter
- * below the maximum number of copies. Each thread returns a bitmap, `accepted`, of the digests that have such a cell in
- * its range. A digest is counted if its bit is set in the bitmap of any thread.
+ * adds in order, which accept and count a digest if at least one of its cells allows that: a bit that is 0, or a
+ * counter below the maximum number of copies. Each thread returns a bitmap, `accepted`, of the digests that have such a
+ * cell in its range. A digest is counted if its bit is set in the bitmap of any thread.
  *
  * Layers. As long as a filter of kind layers has one layer, that layer is filled.
  *
@@ -459,15 +459,15 @@ kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n,
 
 /* ---- complete lists ---- */
 
-/* If there are few keys, looking for crowded blocks (filters/common/crowding.h) before some of the adds takes a large
- * part of the time. That is not needed if a pass over the body follows, because a filter that is not crowded in the end
- * never was. */
+/* If there are few keys, spot checks for crowded blocks (filters/common/crowding.h) before some of the adds take a
+ * large part of the time. They are not needed if a pass over the body follows, because a filter that is not crowded in
+ * the end never was. */
 kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n) {
     kith_filter *inner = innermost(f);
     size_t done = 0;
     kith_status status = KITH_E_FULL;
     f->sealed = false;
-    /* Otherwise more layers are needed, and the adds in order below look for crowded blocks in each of them. */
+    /* Otherwise more layers are needed, and the adds in order below make spot checks in each of them. */
     if (inner == f || n <= inner->head.capacity) {
         inner->sealed = false;
         inner->crowding.off = true;

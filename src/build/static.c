@@ -59,7 +59,8 @@ typedef struct build_job {
     size_t count;                 /* number of digests; of distinct ones after repeats were dropped */
 
     kithi_collection *c;
-    /* In memory: a build needs more memory than the limit, and less if the digests are moved to disk first. */
+    /* In memory: the build would exceed the memory limit, and it would need less memory if the digests were moved to
+     * disk first. */
     bool must_spill;
     /* On disk: thread t builds unit first_unit + t. A unit is a region or a part, whichever is larger. */
     uint64_t first_unit;
@@ -170,9 +171,11 @@ static void trim_if_needed(build_job *job, const kithi_kind *kind, uint64_t capa
     }
 }
 
-/* Sets *threads to the number of threads that may build regions. Returns false if one thread would exceed the memory
- * limit and moving the digests to disk would help: they are not borrowed, and the digests in memory and their sorted
- * copy together are more than the digests of one region (the largest, or capacity / regions if that is more). */
+/* Sets *threads to the number of threads that may build regions. Returns false if even one thread would exceed the
+ * memory limit, and the build would hold fewer digests in memory if they were moved to disk. A thread that reads from
+ * disk holds those of at least one region. So false is returned only if the digests are not borrowed, and if the
+ * collected array and its sorted copy together have space for more digests than one region may have: as many as the
+ * largest one has, or capacity / regions if that is more. */
 static bool fits_in_memory(const build_job *job, const kithi_kind *kind, uint64_t capacity, unsigned *threads) {
     size_t largest = 0;
     for (uint64_t r = 0; r < job->regions; r++) {

@@ -38,19 +38,19 @@ KITHI_INLINE void kithi_prefetch_digests(const uint64_t *digests, size_t group, 
 typedef struct kithi_pairs {
     _Alignas(64) uint64_t at[2][KITHI_PAIRS]; /* offset in the body of the byte in which a place begins */
     uint64_t shift[2][KITHI_PAIRS];           /* the bit of that byte at which the place begins */
-    /* The key's codes, packed like the slots of a word: slot_bits bits from bit i * slot_bits on are the code that the
-     * key has in slot i of a place. */
+    /* The key's codes, packed like the slots of a word. Field i (bits i * slot_bits … (i + 1) * slot_bits - 1) is the
+     * code that the key has in slot i of a place. */
     uint64_t codes[KITHI_PAIRS];
 } kithi_pairs;
 
 /* What a place of a cuckoo filter (cf) is. */
 typedef enum kithi_place_type {
     KITHI_CF_BUCKETS,      /* a bucket that is one word, long or not */
-    KITHI_CF_WIDE_BUCKETS, /* a bucket of four slots of 17 bits or more, which is more than one word. `shift` is not
-                              set, and `codes` has only the fingerprints. If the size of a bucket is not a whole number
-                              of bytes, only buckets with even numbers begin at bit 0 of a byte. Then at[0] is for the
-                              key's bucket with the even number, and at[1] for the one with the odd number. (A key
-                              always has one of each: kithi_partner in core/mix.h) */
+    KITHI_CF_WIDE_BUCKETS, /* a bucket of four slots of 17 bits or more, which is more than one word. `codes` has only
+                              the fingerprints. `shift` is not set, because it follows from the number of the bucket: 0
+                              if that is even, place_bits % 8 if it is odd. If place_bits % 8 is not 0, at[0] is
+                              therefore for the key's bucket with the even number, and at[1] for the one with the odd
+                              number. (A key always has one of each: kithi_partner in core/mix.h) */
     KITHI_CF_WINDOWS,      /* a window, which is one word, long or not */
 } kithi_place_type;
 

@@ -16,9 +16,10 @@
  * region, only 64 - r bits of the low half are random: its lowest r bits follow from the others (if the number of
  * regions is a power of two, they are 0). The fingerprint cannot use these r bits as they are. Of bits 32 … 63, the
  * place uses only the highest p. The other 32 - p, which are bits 32 … 63 - p, are random even if the place is known.
- * The XOR combines them with bits 0 … 31 - p, and so with bits 0 … r - 1, which are not random. If r + p > 32, the
- * 32 - p random bits are fewer than r. Then they are shifted left by r + p - 32 (kithi_rest_shift), and combine with
- * bits r + p - 32 … r - 1: the highest of the r bits, on which the fingerprint depends most.
+ * The XOR combines them with bits 0 … 31 - p. If r + p <= 32, these include bits 0 … r - 1, the ones that are not
+ * random. If r + p > 32, the 32 - p random bits are fewer than r. Then they are shifted left by r + p - 32
+ * (kithi_rest_shift), and combine with bits r + p - 32 … r - 1: the highest of the r bits, on which the fingerprint
+ * depends most.
  *
  * So region, place and fingerprint are independent and as uniform as the digest if they need at most 60 bits together.
  * Cuckoo filters that need more are not planned (KITH_E_DIGEST_BITS from kithi_cf_choose()). If the number of places in

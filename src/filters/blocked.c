@@ -254,8 +254,8 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
 }
 
 /* The digests before `to` are added without checking: each sets at most one bit per lane, so the filter is not full
- * before `to`, and no look for crowded blocks is due (kithi_lanes_safe). If no digest is safe in this way, the next one
- * is added with all checks. */
+ * before `to`, and no spot check is due (kithi_lanes_safe). If no digest is safe in this way, the next one is added
+ * with all checks. */
 KITHI_INLINE uint64_t add_many_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;

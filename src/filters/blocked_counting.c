@@ -235,7 +235,7 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
 }
 
 /* Adds a key with ops->raise. If kithi_lanes_add_is_safe_after_removals() does not allow this, or if it fails, calls
- * add(), which looks for crowded blocks if that is due, and adds the key or returns the reason why it cannot. */
+ * add(), which makes a spot check if one is due, and adds the key or returns the reason why it cannot. */
 KITHI_INLINE kith_status add_key_in(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes,
                                     bool *was_new) {
     unsigned zeros;

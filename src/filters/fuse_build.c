@@ -19,9 +19,10 @@
  * with the next seed. Equal digests can never be peeled, so a shard that was built has none, and it is enough to look
  * for them after a failure. How often a second seed is needed was measured with the sizes of fuse.c, at the largest
  * number of keys for each number of segments. With 3 cells per key, at most a fifth of the sets of keys need it; the
- * worst cases are sets of 2,124 and of 6,457 keys. With 4 cells per key, up to 45% of the sets of 3 to 42 keys need it.
- * Sets of 10^6 keys rarely need it. TRIES seeds in a row fail with a probability below 10^-22. The result does not
- * depend on the order of the digests: the XORs do not, and the queue is filled in the order of the cells.
+ * worst cases are sets of 2,124 and of 6,457 keys. With 4 cells per key, up to 48% of the sets of 3 to 42 keys need it;
+ * the worst case is sets of 14 keys. Sets of 10^6 keys rarely need it. TRIES seeds in a row fail with a probability
+ * below 10^-20. The result does not depend on the order of the digests: the XORs do not, and the queue is filled in the
+ * order of the cells.
  *
  * Memory: about 24 bytes per key while it runs. */
 #include "filters/fuse.h"

@@ -16,13 +16,13 @@
  *
  * The probability that there is no room is estimated as the sum of two terms, `overload` and `overfull_pairs`, to which
  * those for random walks and for bounded searches are added (see below). `overload` is the tail of a normal
- * distribution whose spread is 15% larger than the measured one. A load that is z standard deviations below the mean is
- * lowered further by 0.67 (z^2 - 1) / slots, which makes the left tail heavier. `overfull_pairs` is the expected number
- * of sets of c + 1 keys on one pair of places; it is doubled to account for larger such sets. The sum was compared with
- * measured probabilities between 10^-1 and 10^-7 at 142 points, with n from 5 to 2000. It was higher at all of them but
- * one, a point with only 7 failures, where it was 12% too low. tests/unit/plan_fits.c repeats the measurement. With
- * b = 1 all failures come from sets of keys that have more keys than slots, and such sets of every size matter. The
- * expected number of all of them is estimated as 4 / (1 - load/0.48)^3 times that of the smallest ones (3 keys).
+ * distribution whose spread is 15% larger than the measured one. To make the left tail heavier, the load that belongs
+ * to z is taken as mean - z * deviation - 0.67 (z^2 - 1) / slots. `overfull_pairs` is the expected number of sets of c
+ * + 1 keys on one pair of places; it is doubled to account for larger such sets. The sum was compared with measured
+ * probabilities between 10^-1 and 10^-7 at 142 points, with n from 5 to 2000. It was higher at all of them but one, a
+ * point with only 7 failures, where it was 12% too low. tests/unit/plan_fits.c repeats the measurement. With b = 1 all
+ * failures come from sets of keys that have more keys than slots, and such sets of every size matter. The expected
+ * number of all of them is estimated as 4 / (1 - load/0.48)^3 times that of the smallest ones (3 keys).
  *
  * Few fingerprints. Regions of 2^14 slots were filled until a stash of 64 entries overflowed, with 60 seeds each. The
  * mean load reached does not depend on the width of the fingerprints, down to 4 bits (windows: 0.9641; b = 8: 0.9979),

@@ -76,8 +76,9 @@ typedef struct kithi_cf_geometry {
     bool usual;
     uint64_t low_bits;  /* a mask: the lowest bit of each slot of a word */
     uint64_t high_bits; /* a mask: the highest bit of each slot of a word */
-    /* A word: slot_bits bits from bit i * slot_bits on are the code (core/batch.h) that a key has in slot i of a place,
-     * minus the code that it has in slot 0. The difference is i in overlap, otherwise 0. */
+    /* A word with one field of slot_bits bits per slot. Field i (bits i * slot_bits … (i + 1) * slot_bits - 1) is the
+     * code (core/batch.h) that a key has in slot i of a place minus the one that it has in slot 0: i in overlap,
+     * otherwise 0. */
     uint64_t code_steps;
 } kithi_cf_geometry;
 

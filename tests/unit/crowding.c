@@ -230,7 +230,7 @@ TEST(a_build_from_chosen_keys_is_refused_on_any_number_of_threads) {
     each_guarded(builds);
 }
 
-/* A build does not look for crowded blocks before its end, but later adds do. */
+/* A build makes no spot checks, only a pass over the body at its end. Later adds make them again. */
 static void after_build(const kithi_kind *kind) {
     size_t n = N, half = N / 2;
     kith_filter_spec spec = spec_of(kind, n, RATE);

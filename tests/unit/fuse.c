@@ -88,11 +88,10 @@ static unsigned tries_of(const kith_filter *filter) {
     unsigned most = 0;
     for (uint64_t i = 0; i < shards_of(filter); i++) {
         uint64_t seed = kithi_load64(filter->body + i * filter->geometry.fuse.shard_bytes);
-        unsigned try = 1;
-        while (seed != 0 && kithi_fuse_seed(try) != seed)
-            CHECK(++try <= 100);
-        most = try > most ? try : most
-            ;
+        unsigned tries = 1;
+        while (seed != 0 && kithi_fuse_seed(tries) != seed)
+            CHECK(++tries <= 100);
+        most = tries > most ? tries : most;
     }
     return most;
 }
@@ -103,7 +102,7 @@ static struct {
     unsigned most_tries;
 } range;
 
-/* At most 45% of the tries fail (fuse_build.c), so 30 failures in a row have a probability of 4 * 10^-11. Sets of
+/* At most 48% of the tries fail (fuse_build.c), so 30 failures in a row have a probability of 3 * 10^-10. Sets of
  * different sizes have different keys. */
 static void build_size(uint64_t n, uint64_t seeds, const char *options) {
     kithi_fuse_geometry planned = planned_geometry(n, options);

@@ -277,6 +277,7 @@ static void attack_kind(const char *kind, size_t n) {
     CHECK_OK(honest.status);
     double rate = victim_end(&honest), worst_model = 0, worst_trusted = 0, worst_untrusted = 0;
     for (size_t i = 0; i < SCHEME_COUNT; i++) {
+        /* All schemes take too long under sanitizers, so only the soak tier runs them all. */
         bool is_short =
             SCHEMES[i].in_short_run && (has_cells ? !(SCHEMES[i].only_free && grows) : SCHEMES[i].share < .5);
         if ((SCHEMES[i].only_free && !has_cells) || (!is_short && !check_soak()))

@@ -27,6 +27,8 @@ enum {
 #define KITHI_ALTERNATE_PARTNER 0
 #define KITHI_CANDIDATES_MAX 16 /* the most slots in which one key may be stored */
 #define KITHI_SLOT_BITS_MAX 32
+/* The largest `half` for which kithi_cf_decode() computes sizes, so that nothing overflows; kithi_cf_shape() allows
+ * less. */
 #define KITHI_HALF_MAX (UINT64_C(1) << 31)
 #define KITHI_REGION_SLOTS_MAX (UINT64_C(1) << 31) /* slot numbers within a region have 31 bits */
 
@@ -149,8 +151,8 @@ static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const ki
     shape->lines = 2;
     shape->max_copies = shape->lookup_cells = 2 * layout->place_slots(g);
     /* copies_limit bounds the copies of a key in all layers of a filter of kind layers (lookup.h). Other keys with the
-     * same places and fingerprint count as copies, and one layer can store max_copies + stash of them. The limit is
-     * that number plus max_copies, so that even then the key itself can be added max_copies times. */
+     * same places and fingerprint look like copies, and max_copies + stash of them may fill one layer. The limit is
+     * higher by max_copies, so that even in this case the key itself can be added max_copies times. */
     shape->copies_limit = 2 * shape->max_copies + (unsigned)g->stash;
     return KITH_OK;
 }
@@ -174,8 +176,8 @@ KITHI_INLINE uint64_t kithi_cf_word(const uint8_t *from, uint64_t bit, kithi_cf_
 typedef struct kithi_cf_pair {
     uint8_t *at[2];    /* the byte in which each place begins */
     uint32_t shift[2]; /* the bit of that byte at which the place begins */
-    /* The key's codes, packed like the slots of a word: slot_bits bits from bit i * slot_bits on are the code that the
-     * key has in slot i of a place. */
+    /* The key's codes, packed like the slots of a word. Field i (bits i * slot_bits … (i + 1) * slot_bits - 1) is the
+     * code that the key has in slot i of a place. */
     uint64_t codes;
 } kithi_cf_pair;
 

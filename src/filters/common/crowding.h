@@ -161,8 +161,9 @@ static inline bool kithi_crowding_spot_check(const kith_filter *f, const uint64_
                                              const kithi_crowding_ops *ops) {
     bool suspect = digest == NULL || kithi_crowding_own(f, *digest, count, shared, ops) ||
                    (kithi_crowding_is_sampled(f, count) && kithi_crowding_in_sample(f, count, shared, ops));
-    /* Before kithi_crowding_set_limits() is called, crowding.rate is 0. The limit that it will set is at least
-     * `least`. */
+    /* crowding.rate is 0 until kithi_crowding_set_limits() is called, which a caller may omit only if `digest` is NULL
+     * (kind.h). `least` is then used instead. It is at most the limit that would be set, so the result false is
+     * certain, but true is not. */
     double least = KITHI_CROWDED * f->head.rate;
     double limit = f->crowding.rate > least ? f->crowding.rate : least;
     return suspect && kithi_crowding_rate(f, f, shared, ops) > limit;

@@ -150,6 +150,8 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
     stats->rate_now = occupied / combinations;
 }
 
+/* The functions check, salvage, recount, detach and state_bytes of kithi_kind. `state` is the memory of the search
+ * (kithi_search in cuckoo_search.h). */
 const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f);
 kith_status kithi_cf_salvage(const kithi_cf_layout *layout, kith_filter *f, kithi_damage *damage);
 void kithi_cf_recount(const kithi_cf_layout *layout, kith_filter *f);

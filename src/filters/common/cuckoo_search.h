@@ -20,14 +20,15 @@
  * In overlap, another search comes first, the short search (filters/common/window_search.h), which does without these
  * sets. It finds most chains, and they are the ones that the search in this file, the general search, would find.
  *
- * The bound. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for as many places as have that
- * many slots together, and a place for which it has no space is not visited. In overlap, the short search comes first,
- * and visits at most KITHI_WINDOW_ITEMS slots. In both kinds, if the general search fails without having been cut off,
- * the search for an entry that can go to the stash visits the same slots a second time. kithi_cf_search_slots() is the
- * sum of all this. So an add that fails takes less than a millisecond, even if an attacker fills a region completely. A
- * search that was cut off at this bound proves nothing about the slots that it has not seen. plan/fit.h computes how
- * improbable it is that a search is cut off before the filter is at its capacity. Regions with fewer places than the
- * queue has space for are searched completely.
+ * The bound. To visit a slot is to examine its entry. For each entry, the slots of its other place are also tested for
+ * an empty one. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for KITHI_FIT_SEARCH_SLOTS
+ * divided by the number of slots in a place, and a place for which it has no space is not visited. In overlap, the
+ * short search comes first, and visits at most KITHI_WINDOW_ITEMS slots. In both kinds, if the general search fails
+ * without having been cut off, the search for an entry that can go to the stash visits the same slots a second time.
+ * kithi_cf_search_slots() is the sum of all this. So an add that fails takes less than a millisecond, even if an
+ * attacker fills a region completely. A search that was cut off at this bound proves nothing about the slots that it
+ * has not seen. plan/fit.h computes how improbable it is that a search is cut off before the filter is at its capacity.
+ * Regions with fewer places than the queue has space for are searched completely.
  *
  * The memory for the queue and the sets is allocated by the first search and kept in the handle. The queue takes 12
  * bytes per place. Each set is a bitmap of one bit per slot of the region. A region of more than 2^18 slots (only with

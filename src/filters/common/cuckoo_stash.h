@@ -17,8 +17,10 @@
  *
  * head.fill is the number of entries in all stashes. If it is 0, remove() and copies() do not read the stash. When
  * several threads build a filter, the handle of each thread counts only the entries that this thread added, so its fill
- * may be 0 although a stash is in use. This is harmless: a build never removes, and a build that stops because copies()
- * returned too small a number is repeated without threads, by kithi_fill() or by fill() of build/builder.c. */
+ * may be 0 although the stash of a region is in use. copies() then does not count the entries in that stash. A build
+ * calls copies() only after KITH_E_COPIES, to decide whether a copy may be left out (add_in_order() in build/fill.c).
+ * If the number is too small, the build fails with KITH_E_FULL, and kithi_fill() or fill() of build/builder.c repeats
+ * it without threads. remove() depends on fill as well, but a build never removes. */
 #ifndef KITHI_FILTERS_CUCKOO_STASH_H
 #define KITHI_FILTERS_CUCKOO_STASH_H
 

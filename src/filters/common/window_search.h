@@ -34,7 +34,8 @@
  * slot.
  *
  *     bits 0 … 31   its slot
- *     bit 32        1 if this slot is the second one of the window through which the other entry could move to it
+ *     bit 32        the slot is in a window of the other entry: 0 if it is the first slot of that window, 1 if it is
+ *                   the second
  *     bits 33 …     queue index of the other entry; KITHI_WINDOW_NEW_KEY if it is the new key */
 typedef uint64_t kithi_window_item;
 
@@ -103,10 +104,12 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
         *tail = beside + (1 - is_second) * KITHI_WINDOW_SECOND + from;
         tail += (is_second ^ item / KITHI_WINDOW_SECOND) & 1;
 
-        /* The entry's other window is in the other half: kithi_partner(), for windows that are numbered within their
-         * half. Within that half it begins at bit sum - own_in_half, modulo half_bits. If the own window is in the left
-         * half, own is own_in_half, and the right half begins at right_half. If it is in the right half, own is
-         * right_half + own_in_half, and the left half begins at 0. The bit is sum + right_half - own in both cases. */
+        /* The entry's other window is in the other half. Windows 2i and 2i + 1 are both number i of their half.
+         * kithi_partner() uses H = 2 s + 1 with s = kithi_spread(fingerprint) * half >> 32, so the numbers of the two
+         * windows within their halves add up to s, modulo half. In bits: `sum` is s * slot_bits, and the other window
+         * begins at bit sum - own_in_half of its half, modulo half_bits. If the own window is in the left half, own is
+         * own_in_half, and the right half begins at right_half. If it is in the right half, own is right_half +
+         * own_in_half, and the left half begins at 0. The bit is sum + right_half - own in both cases. */
         uint64_t sum = (kithi_spread(fingerprint) * half >> 32) * slot_bits;
         uint64_t other = sum + right_half - own + (sum < own_in_half ? half_bits : 0);
         uint64_t slots = kithi_cf_word(region, other, KITHI_ONE_WORD);
