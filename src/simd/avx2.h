@@ -137,6 +137,27 @@ KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set(uint8_t *block, uint
     return lanes - kithi_popcount(kithi_avx2_bits_find_and_set(block, digest, lanes));
 }
 
+/* Returns a bitmap of those of 64 numbers that are not `value`. */
+KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_different(const uint16_t *numbers, uint16_t value) {
+    uint64_t different = 0;
+    __m256i values = _mm256_set1_epi16((short)value);
+    for (unsigned i = 0; i < 64; i += 32) {
+        kithi_avx2_block keys = kithi_avx2_load((const uint8_t *)(numbers + i));
+        __m256i same = _mm256_packs_epi16(_mm256_cmpeq_epi16(keys.low, values), _mm256_cmpeq_epi16(keys.high, values));
+        same = _mm256_permute4x64_epi64(same, _MM_SHUFFLE(3, 1, 2, 0)); /* packs has left keys 0-7 16-23 8-15 24-31 */
+        different |= (uint64_t) ~(uint32_t)_mm256_movemask_epi8(same) << i;
+    }
+    return different;
+}
+
+/* Returns how many bits of 64 numbers are set. */
+KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_in(const uint16_t *numbers) {
+    uint64_t bits = 0;
+    for (unsigned i = 0; i < 64; i += 4)
+        bits += kithi_popcount(kithi_load64((const uint8_t *)(numbers + i)));
+    return bits;
+}
+
 /* Sets the bits of n keys, at most 64. Bit i of the result tells whether key i changed a bit. Adds the number of bits
  * that changed to *fill. If `prefetch` is not 0, there are at least n + prefetch digests, and the block of the key that
  * is `prefetch` keys ahead is prefetched. Counting at the end, for several keys at once, takes less time than counting
@@ -153,18 +174,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_set_many(uint8_t *body, 
     }
     for (size_t i = n; i < 64; i++)
         found[i] = all;
-    uint64_t changed = 0, set_before = 0;
-    for (unsigned i = 0; i < 64; i += 32) {
-        kithi_avx2_block keys = kithi_avx2_load((const uint8_t *)(found + i));
-        __m256i same = _mm256_packs_epi16(_mm256_cmpeq_epi16(keys.low, _mm256_set1_epi16((short)all)),
-                                          _mm256_cmpeq_epi16(keys.high, _mm256_set1_epi16((short)all)));
-        same = _mm256_permute4x64_epi64(same, _MM_SHUFFLE(3, 1, 2, 0)); /* packs has left keys 0-7 16-23 8-15 24-31 */
-        changed |= (uint64_t) ~(uint32_t)_mm256_movemask_epi8(same) << i;
-    }
-    for (unsigned i = 0; i < 64; i += 4)
-        set_before += kithi_popcount(kithi_load64((const uint8_t *)(found + i)));
-    *fill += UINT64_C(64) * lanes - set_before;
-    return changed;
+    *fill += UINT64_C(64) * lanes - kithi_avx2_bits_in(found);
+    return kithi_avx2_different(found, all);
 }
 
 /* ---- blocked_counting: counters of 4 bits ----

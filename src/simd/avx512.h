@@ -8,6 +8,7 @@
 
 #include "core/compiler.h"
 #include "core/mix.h"
+#include "simd/avx2.h"
 
 /* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 << cell_shift bits. */
 KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_ones(uint64_t digest, unsigned lanes, unsigned cell_shift) {
@@ -62,14 +63,8 @@ KITHI_TARGET_AVX512 KITHI_INLINE uint64_t kithi_avx512_bits_set_many(uint8_t *bo
         __m512i bits = kithi_avx512_ones(digests[i], lanes, 0);
         missing[i] = (uint16_t)kithi_avx512_bits_or(body + kithi_mulhi(digests[i], blocks) * 64, bits, lanes);
     }
-    uint64_t changed = 0;
-    for (unsigned i = 0; i < 64; i += 32) {
-        __m512i keys = _mm512_loadu_si512(missing + i);
-        changed |= (uint64_t)_mm512_test_epi16_mask(keys, keys) << i;
-    }
-    for (unsigned i = 0; i < 64; i += 4)
-        *fill += kithi_popcount(kithi_load64((const uint8_t *)(missing + i)));
-    return changed;
+    *fill += kithi_avx2_bits_in(missing);
+    return kithi_avx2_different(missing, 0);
 }
 
 /* ---- blocked_counting: counters of 4 bits ---- */
