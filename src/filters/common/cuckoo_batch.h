@@ -261,9 +261,8 @@ static inline bool kithi_cf_fits_vectors(const kithi_cf_geometry *g) {
     return g->regions <= UINT32_MAX && g->stride <= UINT32_MAX && g->places < UINT64_C(1) << 31;
 }
 
-/* Vector lookups in bodies up to this size do not prefetch. Such a body is in the caches of most processors, and a
- * group has so many loads that do not depend on each other that waiting for them costs less than the prefetch
- * instructions. */
+/* Vector lookups in bodies up to this size do not prefetch. Such a body is in the caches of most processors. The loads
+ * of a group do not depend on each other, so the processor overlaps them, which costs less than prefetching. */
 #define KITHI_CF_PREFETCH_BYTES (UINT64_C(2) << 20)
 
 /* Locates `count` digests, at most KITHI_PAIRS; a group with fewer is filled up with digest 0. */
