@@ -59,6 +59,18 @@ KITHI_INLINE bool kithi_pair_put(const kithi_cf_layout *layout, const kithi_cf_g
 
 /* Removes the first occurrence of the key's code; returns false if there is none. */
 KITHI_INLINE bool kithi_pair_remove(const kithi_cf_geometry *g, const kithi_cf_pair *pair, kithi_cf_form form) {
+    if (form == KITHI_ONE_WORD) {
+        /* Both places are compared before one is chosen. Half of the keys are in the second place, so a branch on the
+         * first one would often be mispredicted. */
+        uint64_t zero[2];
+        for (unsigned i = 0; i < 2; i++)
+            zero[i] = kithi_zero_slots(g, kithi_pair_slots(g, pair, i, 0, form) ^ pair->codes);
+        if ((zero[0] | zero[1]) == 0)
+            return false;
+        unsigned i = zero[0] == 0;
+        kithi_pair_toggle(g, pair, i, (kithi_pair_hit){0, zero[i]}, form);
+        return true;
+    }
     for (unsigned i = 0; i < 2; i++) {
         for (unsigned word = 0; word < kithi_pair_words(g, form); word++) {
             uint64_t zero = kithi_zero_slots(g, kithi_pair_slots(g, pair, i, word, form) ^ pair->codes);
