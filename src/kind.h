@@ -58,7 +58,7 @@ typedef struct kithi_expectation {
 
 /* The functions that are compiled once per instruction set: those for one key, and the batches, which do what a loop
  * over has, add and remove would do. Only `has` is required, and only for KITHI_CPU_PORTABLE: verbs.h, which calls
- * these operations, has a default for each of the others. In all kinds but `layers`, each function is a small wrapper
+ * these operations, has a default for each of the others. In all kinds but `layers`, most functions are small wrappers
  * around a KITHI_INLINE function, so the compiler can use the shift, multiplication and bit-count instructions of the
  * set. Where vectors are faster, the kind calls functions of simd/. A kind without vector code gains nothing from
  * AVX-512 over AVX2, so it uses its AVX2 functions for both.

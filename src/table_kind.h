@@ -68,8 +68,8 @@ typedef struct kithi_table_kind {
      * file of n entries could take n^2 / 2 comparisons. */
     kith_status (*append)(kith_table *t, const kithi_key *key, uint64_t value);
 
-    /* Optional (may be NULL): as kith_table_find, for open addressing: kinds that store each key in one of the numbered
-     * slots of its probe sequence. */
+    /* Optional (may be NULL): as kith_table_find. For kinds with open addressing, which store each key in one of the
+     * numbered slots of its probe sequence. */
     kith_find_outcome (*find)(const kith_table *t, const kithi_key *key, uint64_t *index);
 
     /* Optional (may be NULL). get_group is not called for a table that has a trace.

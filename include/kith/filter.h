@@ -525,9 +525,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_open_fd(int fd, unsigned flags, c
  * exchanges it atomically with the old file, syncs the folder, and deletes the old file. If `path` is a symbolic link,
  * the file that it points to is replaced. The new file has the owner and mode of the one that it replaces, as far as
  * the caller may set them, except that a file with a secret key gets mode 0600. On any failure the old file is
- * unchanged. (There is one exception: on a file system that can only rename (NFS, some FUSE), the new file stays in
- * place if the last step, the sync of the folder, fails.) Temporary files of this target that killed processes have
- * left are removed.
+ * unchanged. There is one exception: if the last step, the sync of the folder, fails, and the exchange cannot be
+ * undone, the new file stays in place. A file system that can only rename (NFS, some FUSE) can never undo it. Temporary
+ * files of this target that killed processes have left are removed.
  *
  * The call does not lock the file for the caller: if two programs open, change and save one file at the same time, the
  * changes of one are lost (docs/format.md says how the commands of kith lock a file).

@@ -373,7 +373,8 @@ static kith_status fill(kith_builder *b, kith_filter *f) {
     kith_status status = fill_pieces(b, f, &options, false, &split);
     if (split && status == KITH_OK && kithi_fill_crowded(f))
         status = KITH_E_FULL;
-    /* Work that is split may fail where adds in order succeed, or with another code, so repeat it in order. */
+    /* A fill that is split may fail although adds in order would succeed, or fail with another code than they would. So
+     * the digests are then added again, in order. */
     bool refused = status == KITH_E_FULL || status == KITH_E_COPIES || status == KITH_E_MEMORY;
     if (!split || !refused)
         return status;

@@ -467,7 +467,8 @@ kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n
     size_t done = 0;
     kith_status status = KITH_E_FULL;
     f->sealed = false;
-    /* Otherwise more layers are needed, and the adds in order below make spot checks in each of them. */
+    /* If the keys may not all fit in the only layer, this block is skipped: the adds in order below add layers, and
+     * make spot checks in each of them. */
     if (inner == f || n <= inner->head.capacity) {
         inner->sealed = false;
         inner->crowding.off = true;

@@ -71,7 +71,8 @@ static void fail(build_job *job, kith_status status) {
     (void)atomic_compare_exchange_strong(&job->status, &none, (int)status);
 }
 
-/* Returns on how many threads each may allocate `each` bytes in addition to the `held` bytes of all. */
+/* Returns how many threads fit in the memory limit if `held` bytes are allocated already, and each thread allocates
+ * `each` bytes more. */
 static uint64_t threads_that_fit(const kithi_collection *c, uint64_t held, uint64_t each) {
     return c->memory_bytes > held ? (c->memory_bytes - held) / each : 0;
 }
@@ -113,7 +114,8 @@ static bool report(const build_job *job, uint64_t done) {
     return kithi_report_progress(job->c, KITH_BUILD_FILLING, done, job->count);
 }
 
-/* Thread 0 is the caller's, so only this one reports progress: after each of its regions but the last one of all. */
+/* Only thread 0, which is the caller's, reports progress: after each of its regions, unless all digests are done by
+ * then. build_attempt() reports the end. */
 static void build_regions(void *context, unsigned thread) {
     build_job *job = context;
     for (uint64_t r; (r = atomic_fetch_add(&job->next_region, 1)) < job->regions && job->status == KITH_OK;) {
@@ -159,8 +161,9 @@ static uint64_t held_bytes(const build_job *job) {
     return (uint64_t)job->c->allocated * sizeof *job->c->digests + (job->sorted != NULL ? job->sorted_bytes : 0);
 }
 
-/* Before the digests are sorted: if the build would not fit on all threads, trims their array. (Later there would be
- * three arrays at the same time: the old one, the trimmed one and the sorted one.) Regions are assumed to be equal. */
+/* Called before the digests are sorted: trims the array of digests if otherwise the memory limit would not allow all
+ * threads to build. (Later there would be three arrays at the same time: the old one, the trimmed one and the sorted
+ * one.) Regions are assumed to be equal. */
 static void trim_if_needed(build_job *job, const kithi_kind *kind, uint64_t capacity) {
     uint64_t sorted_bytes = job->regions > 1 ? ((uint64_t)job->count + 1) * sizeof *job->sorted : 0;
     uint64_t keys = job->regions > 1 ? capacity / job->regions + 1 : job->count;
@@ -173,9 +176,9 @@ static void trim_if_needed(build_job *job, const kithi_kind *kind, uint64_t capa
 
 /* Sets *threads to the number of threads that may build regions. Returns false if even one thread would exceed the
  * memory limit, and the build would hold fewer digests in memory if they were moved to disk. A thread that reads from
- * disk holds those of at least one region. So false is returned only if the digests are not borrowed, and if the
- * collected array and its sorted copy together have space for more digests than one region may have: as many as the
- * largest one has, or capacity / regions if that is more. */
+ * disk holds those of at least one region: as many as the largest region has, or capacity / regions if that is more. So
+ * false is returned only if the digests are not borrowed, and if the collected array and its sorted copy together have
+ * space for more digests than that. */
 static bool fits_in_memory(const build_job *job, const kithi_kind *kind, uint64_t capacity, unsigned *threads) {
     size_t largest = 0;
     for (uint64_t r = 0; r < job->regions; r++) {

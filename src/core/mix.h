@@ -29,11 +29,11 @@
  * Probe words and lane words are as cheap as possible, because computing them is most of the work of a lookup if the
  * filter is in cache. A digest is uniform already, so one multiplication per word is enough. Probe word i is the i-th
  * output of a multiplicative congruential generator started at the digest. Kinds use only the high bits of a probe
- * word. Bit j of a probe word depends on bits 0 … j of the digest, so a high bit depends on nearly all of them. Which
- * of them influence it most differs from word to word. So the cells of a key are as good as independent: in filters of
- * ten keys or more, simulated rates agree with those of independent cells to within 0.2%. With double hashing, where
- * cell i comes from a + i*b for two hashes a and b of the key, they would not be: the rate would be 7% higher with a
- * hundred keys, and 59% higher with ten.
+ * word. Bit j of a probe word depends on bits 0 … j of the digest, so a high bit depends on nearly all of them. The
+ * bits that influence it most are different ones in each word. So the cells of a key are as good as independent: in
+ * filters of ten keys or more, simulated rates agree with those of independent cells to within 0.2%. With double
+ * hashing, where cell i comes from a + i*b for two hashes a and b of the key, they would not be: the rate would be 7%
+ * higher with a hundred keys, and 59% higher with ten.
  *
  * The words of the last line (kithi_word) mix all 64 bits of the digest, so all their bits may be used. mix is the
  * finaliser of SplitMix64 (variant 13 of David Stafford's search): a bijection in which every input bit flips every
@@ -144,8 +144,8 @@ static inline uint64_t kithi_spread(uint64_t fingerprint) {
  *
  *     other = (H - place) mod places        H: the fingerprint's kithi_spread(), scaled to 0 … places - 1 and made odd
  *
- * `places` need not be a power of two. The two places always differ; if H could be even, they could be the same. That
- * they differ lets small filters reach their capacity: see the failure formulas in plan/fit.h. */
+ * `places` need not be a power of two. The two places always differ; if H could be even, they could be the same. Small
+ * filters reach their capacity only because the places differ: see the failure formulas in plan/fit.h. */
 static inline uint64_t kithi_partner(uint64_t place, uint64_t fingerprint, uint64_t places) {
     uint64_t sum = kithi_spread(fingerprint) * places >> 32 | 1;
     uint64_t other = sum - place, wrapped = other + places;

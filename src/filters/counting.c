@@ -174,7 +174,7 @@ KITHI_INLINE unsigned least_at(const kith_filter *f, const uint64_t *counters, u
  * is skipped if it is the same as one of the counters 0 … i - 1 of the key. */
 KITHI_INLINE kith_status add_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
     unsigned before = least_at(f, counters, width);
-    kith_status status = kithi_counters_can_add(f, before, width);
+    kith_status status = kithi_counters_add_status(f, before, width);
     if (status != KITH_OK)
         return status;
     for (uint64_t i = 0; i < f->geometry.slices.k; i++)
@@ -188,7 +188,7 @@ KITHI_INLINE kith_status add_at(kith_filter *f, const uint64_t *counters, bool *
 
 KITHI_INLINE kith_status remove_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
     (void)was_new;
-    kith_status status = kithi_counters_removable(f, least_at(f, counters, width));
+    kith_status status = kithi_counters_remove_status(f, least_at(f, counters, width));
     if (status != KITH_OK)
         return status;
     for (uint64_t i = 0; i < f->geometry.slices.k; i++)

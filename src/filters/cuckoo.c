@@ -67,8 +67,8 @@ static uint64_t option(const kithi_head *head, unsigned index) {
     return index == 1 ? g.slot_bits : g.alternate;
 }
 
-static kithi_fit fit_of(const kithi_cf_geometry *g) {
-    return (kithi_fit){
+static kithi_fit_layout fit_layout_of(const kithi_cf_geometry *g) {
+    return (kithi_fit_layout){
         .place_slots = (unsigned)g->bucket_slots,
         .power_of_two = g->alternate != KITHI_CUCKOO_HALVES,
         .one_region = g->alternate == KITHI_CUCKOO_XOR,
@@ -87,7 +87,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
         return KITH_E_OPTION;
     bool walks = insert == WALK || kicks != KITHI_KICKS_DEFAULT;
     head->params[KITHI_PARAM_KICKS] = g.kicks = walks ? kicks : 0;
-    return kithi_cf_choose(fit_of(&g), request, slot_bits, head);
+    return kithi_cf_choose(fit_layout_of(&g), request, slot_bits, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
@@ -98,8 +98,8 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_cf_geometry g = kithi_cuckoo_decode_head(head).cf;
-    return kithi_cf_expect(fit_of(&g), (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash},
-                           n);
+    return kithi_cf_expect(fit_layout_of(&g),
+                           (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash}, n);
 }
 
 static uint64_t regions(const kithi_head *head) {

@@ -52,10 +52,10 @@ static const kith_option OPTIONS[] = {
 /* ---- planning ---- */
 
 /* Sets the length and the number of segments for n keys, by formulas that Graf and Lemire found by experiment. The
- * length grows more slowly than n, so a larger shard has more segments. With 3 cells per key, their constant is 2.25
- * instead of 1.75. But with so few long segments, many seeds fail. For example, 11,521 keys would get 12 segments of
- * 1,024 cells (and the last 2), and only about one seed in 90 succeeds. With 1.75, the length doubles only when there
- * are enough segments. */
+ * length grows more slowly than n, so a larger shard has more segments. With 3 cells per key, the code below has 1.75
+ * where Graf and Lemire have 2.25. With their constant the segments are longer, and sometimes so few that most seeds
+ * fail. For example, 11,521 keys would get 12 segments of 1,024 cells (and the last 2), and only about one seed in 90
+ * succeeds. With 1.75, the length doubles only when there are enough segments. */
 static void choose_segments(double n, kithi_fuse_geometry *g) {
     n = n > 2 ? n : 2;
     double log2_segment, cells_per_key;

@@ -81,7 +81,7 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 static kith_status inner_shape(const kithi_head *head, kithi_shape *shape) {
     kithi_head first;
     kithi_shape inside;
-    kith_status status = kithi_layers_first(head, &first);
+    kith_status status = kithi_layers_first_head(head, &first);
     if (status == KITH_OK)
         status = kithi_kind_by_id(first.kind_id)->shape(&first, &inside);
     if (status == KITH_OK)

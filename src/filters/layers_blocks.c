@@ -66,7 +66,7 @@ void kithi_layers_set_shape(const kithi_shape *layer, kithi_shape *shape) {
 
 kith_status kithi_layers_init(kith_filter *f) {
     kithi_head layer;
-    kith_status status = kithi_layers_first(&f->head, &layer);
+    kith_status status = kithi_layers_first_head(&f->head, &layer);
     if (status != KITH_OK)
         return status;
     kithi_layers *layers = new_handles(f, 1);

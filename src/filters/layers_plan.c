@@ -68,7 +68,7 @@ kith_status kithi_layers_plan_first(kithi_head *head) {
     return KITH_OK;
 }
 
-kith_status kithi_layers_first(const kithi_head *head, kithi_head *layer) {
+kith_status kithi_layers_first_head(const kithi_head *head, kithi_head *layer) {
     uint64_t any = 0;
     for (unsigned i = 0; i < KITHI_PARAM_COUNT; i++)
         any |= head->first_params[i];

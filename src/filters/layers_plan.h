@@ -21,6 +21,6 @@ kith_status kithi_layers_plan(const kithi_head *head, unsigned i, kithi_head *la
 kith_status kithi_layers_plan_first(kithi_head *head);
 
 /* As kithi_layers_plan() for layer 0. Takes little time if kithi_layers_plan_first() has made the header. */
-kith_status kithi_layers_first(const kithi_head *head, kithi_head *layer);
+kith_status kithi_layers_first_head(const kithi_head *head, kithi_head *layer);
 
 #endif

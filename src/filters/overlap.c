@@ -44,7 +44,7 @@ static const kith_option OPTIONS[] = {
     {"f", "0..31", "0", "fingerprint bits, 2 or more, without the window bit; 0: as many as the rate needs"},
 };
 
-static const kithi_fit FIT = {.place_slots = 2, .windows = true, .window_bits = 1};
+static const kithi_fit_layout FIT_LAYOUT = {.place_slots = 2, .windows = true, .window_bits = 1};
 
 static uint64_t option(const kithi_head *head, unsigned index) {
     (void)index;
@@ -55,7 +55,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     unsigned fingerprint_bits = (unsigned)request->options[0];
     if (fingerprint_bits == 1)
         return KITH_E_OPTION;
-    return kithi_cf_choose(FIT, request, fingerprint_bits != 0 ? fingerprint_bits + 1 : 0, head);
+    return kithi_cf_choose(FIT_LAYOUT, request, fingerprint_bits != 0 ? fingerprint_bits + 1 : 0, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
@@ -66,7 +66,8 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_cf_geometry g = kithi_overlap_decode_head(head).cf;
-    return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash}, n);
+    return kithi_cf_expect(FIT_LAYOUT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash},
+                           n);
 }
 
 static uint64_t regions(const kithi_head *head) {

@@ -33,8 +33,8 @@ typedef struct kithi_head {
     uint64_t capacity;
     double rate;
     uint64_t count;
-    /* Separates `count` and `fill`: if they were adjacent, gcc would update both by one vector addition, which takes
-     * longer than two scalar ones. */
+    /* body_bytes is between `count` and `fill` on purpose: if these two were adjacent, gcc would update both by one
+     * vector addition, which takes longer than two scalar ones. */
     uint64_t body_bytes;
     uint64_t fill; /* number of nonzero cells (Bloom and counting kinds) or of stash entries (cuckoo kinds); else 0 */
     uint64_t params[KITHI_PARAM_COUNT];

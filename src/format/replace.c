@@ -24,12 +24,12 @@
  *
  * A plain rename would save step 10, but step 9 can fail, and after a plain rename the old file is gone by then. After
  * an exchange it still exists, and renaming it back over the new one keeps the promise that a failed call changes
- * nothing. On a file system without exchange, a plain rename is used and this one promise is lost.
+ * nothing. On a file system without exchange, a plain rename is used, and this promise is not kept if step 9 fails.
  *
  * A process that is killed leaves the file with the temporary name behind. The next save to the same target removes it
- * if no process is using it. To show that they are in use, each save holds an exclusive flock on its new file and on
- * the old one until the temporary name is free again. The kernel drops these locks whenever and however the process
- * ends, and they also work between containers, where process ids mean nothing. A save therefore removes a file with a
+ * if no process is using it. To show that its new file and the old one are in use, each save holds an exclusive flock
+ * on both until the temporary name is free again. The kernel drops these locks whenever and however the process ends,
+ * and they also work between containers, where process ids mean nothing. A save therefore removes a file with a
  * temporary name of this target only if it gets a shared lock on it. A new file exists for a moment before it is
  * locked. If another save removes it in that moment, its creator sees that the name is gone and creates another file.
  * Leftovers are removed before anything is written, because their space may be needed; failures to remove them are

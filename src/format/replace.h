@@ -1,9 +1,9 @@
 /* format/replace.h: replaces a file atomically.
  *
  * Every file that this library saves is written this way, except for the temporary file of a builder (build/spill.c)
- * and the journal of a store (store/journal.c). A file is never changed in place: a process that has the old file open
- * or mapped keeps the complete old file until it closes it, and a process that opens the name sees the complete old
- * file or the complete new one. */
+ * and the records of a journal, which are appended (store/journal.c). Other files are never changed in place: a process
+ * that has the old file open or mapped keeps the complete old file until it closes it, and a process that opens the
+ * name sees the complete old file or the complete new one. */
 #ifndef KITHI_FORMAT_REPLACE_H
 #define KITHI_FORMAT_REPLACE_H
 
@@ -28,9 +28,11 @@
  *                     rejected before anything is written); ELOOP: too many links; EIO: disk error
  *
  * After a failure errno holds the reason, the old file is unchanged, including its inode (or there still is none), and
- * no other file is left behind. There is one exception, on file systems that cannot exchange two names (NFS, some
- * FUSE). If the last step fails there, the sync of the folder, an old file is already gone, and the complete new file
- * stays in its place. A failed fsync is final and never retried; call again to write a fresh file.
+ * no other file is left behind. There is one exception: the last step, the sync of the folder, fails, and the exchange
+ * of the two names cannot be undone. On file systems that cannot exchange names (NFS, some FUSE) it never can; on
+ * others, only if the rename back fails, too. Then the complete new file stays in place, and the old one is gone (or,
+ * if it cannot even be removed, still has a temporary name). A failed fsync is final and never retried; call again to
+ * write a fresh file.
  *
  * Links. A symbolic link at `path`, or a chain of them, is followed. Its target is replaced, or created if the link
  * dangles, and the link stays. A link in a sticky folder that everyone may write (/tmp) is followed only if it belongs

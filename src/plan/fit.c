@@ -107,7 +107,7 @@ typedef struct load_limits {
     unsigned fingerprint_bits; /* the fewest that plans use */
 } load_limits;
 
-static load_limits limits_of(const kithi_fit *fit) {
+static load_limits limits_of(const kithi_fit_layout *fit) {
     if (fit->windows)
         return (load_limits){0.9646, 0.230, 0.945, 0, 0, {0.9646, 1.05, 0.0268}, 4};
     switch (fit->place_slots) {
@@ -122,24 +122,24 @@ static load_limits limits_of(const kithi_fit *fit) {
     }
 }
 
-static double slots_of(const kithi_fit *fit, double half) {
+static double slots_of(const kithi_fit_layout *fit, double half) {
     return fit->windows ? 2 * (half + 1) : 2 * half * fit->place_slots;
 }
 
-uint64_t kithi_fit_region_slots(const kithi_fit *fit, uint64_t half) {
+uint64_t kithi_fit_region_slots(const kithi_fit_layout *fit, uint64_t half) {
     return (uint64_t)slots_of(fit, (double)half); /* exact, because half is far below 2^50 */
 }
 
-uint64_t kithi_fit_top(const kithi_fit *fit, unsigned slot_bits) {
+uint64_t kithi_fit_top(const kithi_fit_layout *fit, unsigned slot_bits) {
     return (UINT64_C(1) << (slot_bits - fit->window_bits)) - 1;
 }
 
 /* The number of candidate slots of a key: c. */
-static unsigned key_slots(const kithi_fit *fit) {
+static unsigned key_slots(const kithi_fit_layout *fit) {
     return 2 * fit->place_slots;
 }
 
-double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
+double kithi_fit_rate(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n) {
     double combinations = (double)size->regions * (double)size->half * (double)kithi_fit_top(fit, size->slot_bits);
     return -expm1((double)n * log1p(-1 / combinations));
 }
@@ -163,7 +163,7 @@ static double log_choose(double n, unsigned k) {
     return n >= k ? sum : -INFINITY;
 }
 
-static key_terms key_terms_of(const kithi_fit *fit, double n) {
+static key_terms key_terms_of(const kithi_fit_layout *fit, double n) {
     unsigned c = key_slots(fit);
     key_terms keys = {.n = n, .log_sets = log_choose(n, c + 1), .log_smaller_sets = log_choose(n, c)};
     double row[SET_MAX + 1] = {1};
@@ -184,7 +184,7 @@ static double overfull_pairs(unsigned c, double regions, double half, double log
     return exp(log_sets - c * log(regions) - 2 * c * log(half));
 }
 
-double kithi_fit_walk_failure(const kithi_fit *fit, double load, double keys) {
+double kithi_fit_walk_failure(const kithi_fit_layout *fit, double load, double keys) {
     load_limits fails = limits_of(fit);
     double x = fails.load - load;
     if (x <= 0)
@@ -194,11 +194,11 @@ double kithi_fit_walk_failure(const kithi_fit *fit, double load, double keys) {
 
 /* Returns the factor by which the expected number of the smallest overfull sets is multiplied to account for larger
  * ones; `load` is below the one at which regions fail. */
-static double larger_sets(const kithi_fit *fit, double load) {
+static double larger_sets(const kithi_fit_layout *fit, double load) {
     return fit->place_slots > 1 ? 2 : 4 / pow(1 - load / limits_of(fit).load, 3);
 }
 
-double kithi_fit_search_tail(const kithi_fit *fit, double load, double places) {
+double kithi_fit_search_tail(const kithi_fit_layout *fit, double load, double places) {
     exponent e = limits_of(fit).search;
     double x = e.load - load;
     return x <= 0 ? 1 : exp(-places * e.a * x * x / (x + e.s));
@@ -208,7 +208,7 @@ double kithi_fit_search_tail(const kithi_fit *fit, double load, double places) {
  * The final load of a region is taken to be normally distributed, with the mean `load` and this deviation. The sum is
  * over k, the number of deviations by which the load of a region is above the mean. Regions below the mean contribute
  * next to nothing. */
-static double search_failure(const kithi_fit *fit, double regions, double half, double load, double deviation) {
+static double search_failure(const kithi_fit_layout *fit, double regions, double half, double load, double deviation) {
     enum { K_MAX = 14 };
     double places = (double)KITHI_FIT_SEARCH_SLOTS / fit->place_slots, slots = slots_of(fit, half), sum = 0;
     if (2 * half <= places || fit->kicks != 0)
@@ -231,7 +231,7 @@ static double search_failure(const kithi_fit *fit, double regions, double half, 
     return sum;
 }
 
-static double room_failure(const kithi_fit *fit, double regions, double half, const key_terms *keys) {
+static double room_failure(const kithi_fit_layout *fit, double regions, double half, const key_terms *keys) {
     unsigned c = key_slots(fit);
     if (keys->n <= c)
         return 0; /* any j <= c keys have at least c candidate slots together */
@@ -255,7 +255,7 @@ static double room_failure(const kithi_fit *fit, double regions, double half, co
     return fmin(1, failure);
 }
 
-double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
+double kithi_fit_room_failure(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n) {
     key_terms keys = key_terms_of(fit, (double)n);
     return room_failure(fit, (double)size->regions, (double)size->half, &keys);
 }
@@ -273,8 +273,8 @@ double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, 
  *
  * The term j = k, where all fingerprints differ, is already counted by room_failure(). If x > 1, most of the sum is the
  * term j = 1. */
-static void count_collision_sets(const kithi_fit *fit, double regions, double half, double top, const key_terms *keys,
-                                 double means[EXCESS_MAX]) {
+static void count_collision_sets(const kithi_fit_layout *fit, double regions, double half, double top,
+                                 const key_terms *keys, double means[EXCESS_MAX]) {
     unsigned c = key_slots(fit);
     double x = half / top, sets = overfull_pairs(c, regions, half, keys->log_sets);
     for (unsigned k = c + 1; k <= c + EXCESS_MAX; k++) {
@@ -295,7 +295,8 @@ typedef struct collisions {
     double regions, means[EXCESS_MAX], sets, entries;
 } collisions;
 
-static collisions collisions_of(const kithi_fit *fit, double regions, double half, double top, const key_terms *keys) {
+static collisions collisions_of(const kithi_fit_layout *fit, double regions, double half, double top,
+                                const key_terms *keys) {
     collisions w = {.regions = regions};
     double load = keys->n / regions / slots_of(fit, half);
     if (load >= limits_of(fit).load) {
@@ -336,7 +337,7 @@ static void compute_overflow(const collisions *w, double overflow[STASHES]) {
 }
 
 /* Returns whether a stash of this size is large enough. */
-static bool is_large_enough(unsigned stash, const kithi_fit *fit, double regions, double half, double top,
+static bool is_large_enough(unsigned stash, const kithi_fit_layout *fit, double regions, double half, double top,
                             const key_terms *keys) {
     collisions w = collisions_of(fit, regions, half, top, keys);
     /* A set needs at most EXCESS_MAX entries, so more than `stash` entries are needed only for
@@ -350,12 +351,12 @@ static bool is_large_enough(unsigned stash, const kithi_fit *fit, double regions
     return overflow[stash] <= OVERFLOW_MAX;
 }
 
-static collisions collisions_of_size(const kithi_fit *fit, const kithi_fit_size *size, const key_terms *keys) {
+static collisions collisions_of_size(const kithi_fit_layout *fit, const kithi_fit_size *size, const key_terms *keys) {
     return collisions_of(fit, (double)size->regions, (double)size->half, (double)kithi_fit_top(fit, size->slot_bits),
                          keys);
 }
 
-double kithi_fit_overflow(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
+double kithi_fit_overflow(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n) {
     key_terms keys = key_terms_of(fit, (double)n);
     collisions w = collisions_of_size(fit, size, &keys);
     double overflow[STASHES];
@@ -365,7 +366,8 @@ double kithi_fit_overflow(const kithi_fit *fit, const kithi_fit_size *size, uint
 
 /* Returns the smallest stash whose overflow is improbable enough, or the largest stash if none is. n keys never need
  * more than n - c entries. */
-static unsigned choose_stash(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n, const key_terms *keys) {
+static unsigned choose_stash(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n,
+                             const key_terms *keys) {
     uint64_t c = key_slots(fit);
     if (fit->kicks != 0 || n <= c)
         return 0;
@@ -383,7 +385,7 @@ static unsigned choose_stash(const kithi_fit *fit, const kithi_fit_size *size, u
 /* The input of the search for a size: the layout, the number of keys, fingerprints 1 … top, the size of a stash, and
  * whether any number of fingerprint collisions is accepted. */
 typedef struct task {
-    const kithi_fit *fit;
+    const kithi_fit_layout *fit;
     key_terms keys;
     double top;
     unsigned stash;
@@ -422,7 +424,7 @@ static uint64_t power_of_two_from(uint64_t x) {
 
 /* Returns the largest allowed number of places in half a region. With b = 1 a key has only two candidate slots. In
  * smaller regions it is more likely that three keys have the same two, so regions are as large as possible. */
-static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
+static uint64_t half_limit(const kithi_fit_layout *fit, unsigned slot_bits) {
     uint64_t limit = fit->windows ? REGION_SLOTS / 2 - 1 : REGION_SLOTS / 2 / fit->place_slots;
     if (fit->place_slots == 1 || fit->one_region)
         limit = (fit->power_of_two ? POWER_HALF_MAX : ANY_HALF_MAX) / fit->place_slots;
@@ -470,7 +472,7 @@ static bool choose_regions(const task *t, double pairs, double bits, kithi_fit_s
 }
 
 /* The bits of slots and stashes. A region without a stash has 8 bytes of padding in its place (kithi_cf_stride). */
-static double total_bits(const kithi_fit *fit, const kithi_fit_size *size) {
+static double total_bits(const kithi_fit_layout *fit, const kithi_fit_size *size) {
     return (double)size->regions *
            ((double)kithi_fit_region_slots(fit, size->half) * size->slot_bits + 64 * fmax(1, size->stash));
 }
@@ -500,7 +502,7 @@ static bool choose_regions_and_stash(task *t, double pairs, double bits, uint64_
 /* Returns the slot width, `from` … `to`, that probably gives the smallest size. For each width it counts only the
  * slots that are certainly needed. Their number is the larger of two: n / planned, and the number of slots with which
  * there are `combinations` combinations of a pair and a fingerprint. */
-static unsigned expected_width(const kithi_fit *fit, double n, double combinations, unsigned from, unsigned to) {
+static unsigned expected_width(const kithi_fit_layout *fit, double n, double combinations, unsigned from, unsigned to) {
     unsigned best = from;
     double best_bits = INFINITY;
     for (unsigned width = from; width <= to; width++) {
@@ -534,7 +536,7 @@ static void try_width(task *t, unsigned width, double combinations, uint64_t n, 
         *best = (smallest){size, bits, true};
 }
 
-bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size) {
+bool kithi_fit_choose(const kithi_fit_layout *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size) {
     /* With this many combinations of a pair and a fingerprint the rate is kept whatever the keys are (fit.h). The
      * factor makes up for rounding errors. */
     double combinations = (double)n / rate * (1 + 1e-12);

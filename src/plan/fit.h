@@ -55,7 +55,7 @@
 #include "plan/geometry.h"
 
 /* A layout of the slots. */
-typedef struct kithi_fit {
+typedef struct kithi_fit_layout {
     unsigned place_slots; /* slots per place: b in a bucket, 2 in a window */
     bool windows;         /* neighbouring places share a slot */
     bool power_of_two;    /* 2 * half must be a power of two and, unless `one_region` is set, at most 2^slot_bits:
@@ -63,7 +63,7 @@ typedef struct kithi_fit {
     bool one_region;      /* all keys are in one region */
     unsigned kicks;       /* how many entries a random walk may move; 0: a breadth-first search */
     unsigned window_bits; /* bits of a slot that do not belong to the fingerprint: 0 or 1 */
-} kithi_fit;
+} kithi_fit_layout;
 
 /* The size that kithi_fit_choose() found. */
 typedef struct kithi_fit_size {
@@ -74,30 +74,30 @@ typedef struct kithi_fit_size {
 } kithi_fit_size;
 
 /* Returns the number of slots in a region. */
-uint64_t kithi_fit_region_slots(const kithi_fit *fit, uint64_t half);
+uint64_t kithi_fit_region_slots(const kithi_fit_layout *fit, uint64_t half);
 
 /* Returns F, the largest fingerprint: fingerprints are 1 … F. */
-uint64_t kithi_fit_top(const kithi_fit *fit, unsigned slot_bits);
+uint64_t kithi_fit_top(const kithi_fit_layout *fit, unsigned slot_bits);
 
 /* kithi_fit_rate() returns the expected rate with n keys. The other two return upper estimates of the probability that
  * n distinct keys do not fit: kithi_fit_room_failure() because there is no room, or because a search or walk is too
  * short, and kithi_fit_overflow() because fingerprint collisions need more entries than the stash of a region has. */
-double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
-double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
-double kithi_fit_overflow(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
+double kithi_fit_rate(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n);
+double kithi_fit_room_failure(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n);
+double kithi_fit_overflow(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n);
 
 /* An upper estimate of the probability that one of `keys` random walks at this load needs more than fit->kicks moves.
  * kithi_fit_room_failure() includes it. */
-double kithi_fit_walk_failure(const kithi_fit *fit, double load, double keys);
+double kithi_fit_walk_failure(const kithi_fit_layout *fit, double load, double keys);
 
 /* An upper estimate of the share of the adds at this load whose search examines more than this many places, in a large
  * region. */
-double kithi_fit_search_tail(const kithi_fit *fit, double load, double places);
+double kithi_fit_search_tail(const kithi_fit_layout *fit, double load, double places);
 
 /* Finds the size with the fewest bits in total for which n/(R P F) is at most `rate`, the probability of a room failure
  * is at most 10^-9 (for random walks 9 * 10^-7), and that of a stash overflow is at most 10^-8. If slot_bits is not 0,
  * slots have that width, and the largest stash is chosen if none is large enough. Returns false if no such size is
  * smaller than 2^62 bits. */
-bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size);
+bool kithi_fit_choose(const kithi_fit_layout *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size);
 
 #endif

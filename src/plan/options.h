@@ -7,8 +7,8 @@
 /* The most options that a kind may have; check the length of your list with static_assert. */
 #define KITHI_OPTIONS_MAX 8
 
-/* For options whose values are "kind": sets *value to the id of the kind with this name. Returns false if there is no
- * such kind. */
+/* For options whose value is the name of a kind (field `values` of kith_option is "kind"): sets *value to the id of the
+ * kind with this name. Returns false if there is no such kind. */
 typedef bool (*kithi_kind_resolver)(const char *name, size_t length, uint64_t *value);
 
 /* Sets values[i] for options[i] from `text` (NULL: no options given) or from its default. If the value is one of
@@ -29,8 +29,8 @@ kith_status kithi_options_read_known(const char *text, const kith_option *option
 size_t kithi_options_write(const kith_option *options, size_t option_count, const uint64_t *values,
                            const char *(*kind_name)(uint64_t id), char *text, size_t text_bytes);
 
-/* Returns whether kithi_options_read() could have produced these values. Does not support options whose values are
- * "kind". */
+/* Returns whether kithi_options_read() could have produced these values. Does not support options whose
+ * value is the name of a kind. */
 bool kithi_options_valid(const kith_option *options, size_t option_count, const uint64_t *values);
 
 #endif

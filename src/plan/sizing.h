@@ -97,8 +97,8 @@ void kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
                          unsigned steps, double *cells);
 
 /* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. If `most`
- * is less than KITHI_BLOCKS_MAX, a result of 0 is found without a search: the quantile is computed for `most` blocks
- * only, if at all. */
+ * is less than KITHI_BLOCKS_MAX, a result of 0 is found without a search: the quantile is computed at most once, for a
+ * filter with exactly `most` blocks. */
 uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
                               uint64_t most);
 

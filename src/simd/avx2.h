@@ -55,9 +55,11 @@ KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t diges
     }
     __m256i first = _mm256_cvtepu8_epi64(bytes);
     __m256i shift = _mm256_slli_epi64(_mm256_srli_epi64(first, 1 + cell_shift), cell_shift);
-    __m256i further = end == KITHI_AVX2_HIGHEST ? _mm256_set_epi64x(0, 64, 0, 64) : _mm256_set_epi64x(64, 0, 64, 0);
-    return KITHI_VALUE(kithi_avx2_block, _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0x50), further),
-                       _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0xfa), further));
+    /* A lane is two words. The bits of the lane that come before a word, counted from `end`, are subtracted from its
+     * shift. In one of the two words the result is then negative or too large, so everything is shifted out. */
+    __m256i bits_before = end == KITHI_AVX2_HIGHEST ? _mm256_set_epi64x(0, 64, 0, 64) : _mm256_set_epi64x(64, 0, 64, 0);
+    return KITHI_VALUE(kithi_avx2_block, _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0x50), bits_before),
+                       _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0xfa), bits_before));
 }
 
 /* Returns 1 << shift in each word, or 0 where the shift is negative or at least the size of a word. */

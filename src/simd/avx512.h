@@ -28,7 +28,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_ones(uint64_t digest, unsi
 }
 
 /* Returns a mask of the words that are not 0. */
-KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_set_words(__m512i x, unsigned lanes) {
+KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_nonzero_words(__m512i x, unsigned lanes) {
     return lanes == 16 ? (unsigned)_mm512_test_epi32_mask(x, x) : (unsigned)_mm512_test_epi64_mask(x, x);
 }
 
@@ -44,7 +44,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_bits_has(const uint8_t *block
 KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_bits_or(uint8_t *block, __m512i bits, unsigned lanes) {
     __m512i before = _mm512_loadu_si512(block);
     _mm512_storeu_si512(block, _mm512_or_si512(before, bits));
-    return kithi_avx512_set_words(_mm512_andnot_si512(before, bits), lanes);
+    return kithi_avx512_nonzero_words(_mm512_andnot_si512(before, bits), lanes);
 }
 
 /* Sets the key's bits; returns how many of them were 0. */
@@ -89,7 +89,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_counters_at(const kithi_a
     __m512i value = _mm512_and_si512(c->block, c->full);
     if (at != 0)
         value = _mm512_xor_si512(value, c->ones);
-    return lanes - kithi_popcount(kithi_avx512_set_words(value, lanes));
+    return lanes - kithi_popcount(kithi_avx512_nonzero_words(value, lanes));
 }
 
 KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_has(const uint8_t *block, uint64_t digest, unsigned lanes) {

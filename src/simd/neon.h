@@ -13,8 +13,8 @@ typedef struct kithi_neon_block {
     uint64x2_t part[4];
 } kithi_neon_block;
 
-/* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 or 4 bits. The intrinsics shift
- * right only by constants. So a byte of the lane word (core/mix.h) is shifted as for cells of 1 bit, which gives a bit
+/* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 or 4 bits. vshrq_n shifts
+ * right only by a constant. So a byte of the lane word (core/mix.h) is shifted as for cells of 1 bit, which gives a bit
  * of the lane, and this is then rounded down to the beginning of a cell. For cells of 1 bit the rounding costs
  * nothing. */
 KITHI_INLINE kithi_neon_block kithi_neon_ones(uint64_t digest, unsigned lanes, unsigned cell_bits) {

@@ -174,7 +174,7 @@ kith_status kithi_store_checkpoint_if_due(kith_store *s) {
 /* Called after the replacement of FILE by other content or by a plain file has failed, also if it was not begun because
  * the snapshot could not be verified. The journal does not belong to the new file. So if the replacement could not be
  * undone, the store becomes read-only; otherwise it goes on, after settle_names(). */
-static kith_status settle_replaced(kith_store *s, kith_status status) {
+static kith_status settle_failed_replacement(kith_store *s, kith_status status) {
     int error = errno;
     bool is_old = s->files->is_named(s->files->context, s->now.file, s->folder, s->name) == 1;
     errno = error;
@@ -195,7 +195,7 @@ kith_status kith_store_replace(kith_store *s, kith_filter *filter) {
     mark.sequence = s->now.end.sequence + 1;
     status = replace_snapshot(s, filter, &mark);
     if (status != KITH_OK)
-        return settle_replaced(s, status);
+        return settle_failed_replacement(s, status);
     status = map_new_snapshot(s);
     if (status != KITH_OK)
         return kithi_store_fail(s, status);
@@ -217,7 +217,7 @@ kith_status kith_store_close_plain(kith_store *s) {
     if (status == KITH_OK)
         status = replace_snapshot(s, s->now.filter, &plain);
     if (status != KITH_OK)
-        return settle_replaced(s, status);
+        return settle_failed_replacement(s, status);
     if (s->files->remove(s->files->context, s->folder, s->journal_name) != 0)
         return kithi_store_fail(s, kithi_status_from_errno(errno)); /* the file is not a store any more */
     kithi_store_free(s);

@@ -224,7 +224,7 @@ static kith_status look_for_proof(kithi_journal *j, const kithi_position *at) {
     }
 }
 
-kith_status kithi_journal_reaches(kithi_journal *j, const kithi_position *at, bool *same) {
+kith_status kithi_journal_still_has(kithi_journal *j, const kithi_position *at, bool *same) {
     uint64_t file_bytes;
     uint8_t checksum[8];
     size_t got;
@@ -248,7 +248,7 @@ static kith_status read_again(kithi_journal *j, kithi_position *at, kithi_record
     kith_status status = kithi_journal_next(j, at, r, &found);
     if (status != KITH_OK || found)
         return status;
-    status = kithi_journal_reaches(j, at, &same);
+    status = kithi_journal_still_has(j, at, &same);
     return status != KITH_OK ? status : same ? KITH_E_CORRUPT : KITH_E_CANCELLED;
 }
 

@@ -111,7 +111,7 @@ kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *s
 kith_status kithi_journal_rewrite(kithi_journal *j, uint64_t from, uint64_t to);
 
 /* Sets *same to whether the file still has the record (or header) that ended at *at when *at was set. */
-kith_status kithi_journal_reaches(kithi_journal *j, const kithi_position *at, bool *same);
+kith_status kithi_journal_still_has(kithi_journal *j, const kithi_position *at, bool *same);
 
 /* Writes a record of up to KITHI_RECORD_DIGESTS_MAX digests at *at, and moves *at past it. `synced` is the highest
  * sequence number that is synced. On failure *at is unchanged, but some bytes may have been written. */

@@ -317,7 +317,7 @@ kith_status kith_store_refresh(kith_store *s, bool *changed) {
         bool same = s->failure == KITH_OK &&
                     s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
         if (same)
-            status = kithi_journal_reaches(&s->now.journal, &before, &same);
+            status = kithi_journal_still_has(&s->now.journal, &before, &same);
         if (status == KITH_OK && same)
             status = follow(s);
         if ((status == KITH_OK && !same) || status == KITH_E_CANCELLED) {

@@ -29,7 +29,7 @@
 
 #define READ_BYTES 65536        /* at a time */
 #define SECTOR_BYTES 4096       /* after a read error, a range is read in pieces of this size */
-#define SHARE_MIN 4             /* at least 1/SHARE_MIN of the block must be there: bounds the memory */
+#define ENLARGED_MAX 4          /* the block may be this many times as large as the file: bounds the memory */
 #define GENERATIONS_MAX 1000000 /* to try for a lost header of a journal: takes less than a second */
 
 /* ---- files that cannot be read in places ---- */
@@ -122,7 +122,7 @@ static kith_status resize(repair *r, uint8_t **bytes, uint64_t byte_count, const
                           uint64_t block_bytes) {
     r->report.missing_bytes = block_bytes > byte_count ? block_bytes - byte_count : 0;
     r->report.extra_bytes = byte_count > block_bytes ? byte_count - block_bytes : 0;
-    if (block_bytes / SHARE_MIN > byte_count)
+    if (block_bytes / ENLARGED_MAX > byte_count)
         return KITH_E_TRUNCATED;
     if (block_bytes != byte_count) {
         uint8_t *block = kithi_allocate(r->allocator, block_bytes);

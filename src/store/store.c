@@ -355,8 +355,8 @@ static kith_status append(kith_store *s, kithi_record_type type, const uint64_t 
     return status;
 }
 
-/* The last call has applied `done` of its operations and then failed, for lack of memory or at the limit of bytes. If
- * its records were repeated, more of its operations might succeed. So these records, which begin at `start`, are
+/* For a call that has applied `done` of its operations and then failed, for lack of memory or at the limit of bytes. If
+ * its records were replayed, more of its operations might succeed. So these records, which begin at `start`, are
  * replaced by records of the `done` operations only. */
 static kith_status withdraw(kith_store *s, const kithi_position *start, kithi_record_type type, const uint64_t *digests,
                             size_t n, size_t done) {

@@ -32,7 +32,7 @@ static const kith_option OPTIONS[] = {
          "option of a walk, else search"},
     [KITHI_CUCKOO_TABLE_OPTION_LOAD] =
         {"load", "0..100", "0", "grow when this percentage of slots is used; 0: a default that depends on d and b"},
-    [KITHI_CUCKOO_TABLE_OPTION_MAX] =
+    [KITHI_CUCKOO_TABLE_OPTION_WALK_MAX] =
         {"max", "default|auto|50..65535", "default",
          "steps of a walk; auto: 6 log(slots) / log(1 + delta/2) with slots = (2 + delta) keys, for "
          "d = 2, b = 1 and a load below 50"},
@@ -49,12 +49,12 @@ static_assert(sizeof OPTIONS / sizeof *OPTIONS <= KITHI_OPTIONS_MAX, "options");
  * and more. */
 static bool options_agree(const kith_table *t) {
     const uint64_t *o = t->options;
-    bool of_walk = o[KITHI_CUCKOO_TABLE_OPTION_MAX] != KITHI_CUCKOO_TABLE_MAX_DEFAULT ||
+    bool of_walk = o[KITHI_CUCKOO_TABLE_OPTION_WALK_MAX] != KITHI_CUCKOO_TABLE_WALK_MAX_DEFAULT ||
                    o[KITHI_CUCKOO_TABLE_OPTION_START] != KITHI_CUCKOO_TABLE_START_FIRST ||
                    o[KITHI_CUCKOO_TABLE_OPTION_EVICT] != KITHI_CUCKOO_TABLE_EVICT_LAST;
     if (of_walk && o[KITHI_CUCKOO_TABLE_OPTION_INSERT] == KITHI_CUCKOO_TABLE_INSERT_SEARCH)
         return false;
-    return o[KITHI_CUCKOO_TABLE_OPTION_MAX] != KITHI_CUCKOO_TABLE_MAX_AUTO ||
+    return o[KITHI_CUCKOO_TABLE_OPTION_WALK_MAX] != KITHI_CUCKOO_TABLE_WALK_MAX_AUTO ||
            (o[KITHI_CUCKOO_TABLE_OPTION_D] == 2 && o[KITHI_CUCKOO_TABLE_OPTION_B] == 1 &&
             kithi_cuckoo_table_load_max(t) < 0.5);
 }
@@ -195,7 +195,7 @@ enum { START_BIT = 40, EVICT_BIT = 44, MAX_BIT = 48 };
 static uint64_t pack_options(const uint64_t *options) {
     uint64_t word = options[KITHI_CUCKOO_TABLE_OPTION_START] << START_BIT |
                     options[KITHI_CUCKOO_TABLE_OPTION_EVICT] << EVICT_BIT |
-                    options[KITHI_CUCKOO_TABLE_OPTION_MAX] << MAX_BIT;
+                    options[KITHI_CUCKOO_TABLE_OPTION_WALK_MAX] << MAX_BIT;
     for (unsigned i = KITHI_CUCKOO_TABLE_OPTION_LAYOUT; i <= KITHI_CUCKOO_TABLE_OPTION_LOAD; i++)
         word |= options[i] << (8 * i);
     return word;
@@ -206,7 +206,7 @@ static void unpack_options(uint64_t word, uint64_t *options) {
         options[i] = word >> (8 * i) & 0xff;
     options[KITHI_CUCKOO_TABLE_OPTION_START] = word >> START_BIT & 0xf;
     options[KITHI_CUCKOO_TABLE_OPTION_EVICT] = word >> EVICT_BIT & 0xf;
-    options[KITHI_CUCKOO_TABLE_OPTION_MAX] = word >> MAX_BIT;
+    options[KITHI_CUCKOO_TABLE_OPTION_WALK_MAX] = word >> MAX_BIT;
 }
 
 static uint8_t *image(kith_table *t, kithi_head *head) {
@@ -227,7 +227,7 @@ static kith_status attach(kith_table *t, const kithi_head *head, uint8_t *block)
     if (c == NULL)
         return KITH_E_MEMORY;
     kith_status status =
-        kithi_cuckoo_table_make_over(t, head->params[PARAM_BUCKETS], head->params[PARAM_SEED], head, block, c);
+        kithi_cuckoo_table_make_on_block(t, head->params[PARAM_BUCKETS], head->params[PARAM_SEED], head, block, c);
     if (status != KITH_OK) {
         kithi_release(&t->allocator, c, sizeof *c);
         return status;

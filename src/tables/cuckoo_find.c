@@ -15,7 +15,7 @@ typedef struct shape {
     bool plain; /* see kithi_cuckoo_table */
 } shape;
 
-static const shape PLAIN = {KITHI_CUCKOO_TABLE_PLAIN_D, KITHI_CUCKOO_TABLE_PLAIN_B, KITHI_RECORD_MAX, true};
+static const shape PLAIN = {KITHI_CUCKOO_TABLE_D_DEFAULT, KITHI_CUCKOO_TABLE_B_DEFAULT, KITHI_RECORD_MAX, true};
 
 static inline shape shape_of(const kith_table *t) {
     const kithi_cuckoo_table *c = t->state;

@@ -127,13 +127,13 @@ static bool search(const kith_table *t, const kithi_cuckoo_table *c, const uint6
 /* ---- the walk ---- */
 
 uint64_t kithi_cuckoo_table_walk_max(const kith_table *t, const kithi_cuckoo_table *c, uint64_t keys) {
-    uint64_t max = t->options[KITHI_CUCKOO_TABLE_OPTION_MAX];
+    uint64_t max = t->options[KITHI_CUCKOO_TABLE_OPTION_WALK_MAX];
     double slots = (double)(c->buckets * c->b);
-    if (max == KITHI_CUCKOO_TABLE_MAX_DEFAULT) {
+    if (max == KITHI_CUCKOO_TABLE_WALK_MAX_DEFAULT) {
         double steps = 6 * log(slots) / log1p(WALK_DELTA / 2);
         return steps < c->search_limit ? (uint64_t)steps : c->search_limit;
     }
-    if (max != KITHI_CUCKOO_TABLE_MAX_AUTO)
+    if (max != KITHI_CUCKOO_TABLE_WALK_MAX_AUTO)
         return max;
     double delta = slots / (double)keys - 2;
     return (uint64_t)ceil(6 * log(slots) / log1p(delta / 2));
@@ -200,7 +200,7 @@ static bool walk(kith_table *t, const kithi_cuckoo_table *c, uint64_t bucket, co
 
 static bool uses_walk(const kith_table *t, const kithi_cuckoo_table *c) {
     uint64_t how = t->options[KITHI_CUCKOO_TABLE_OPTION_INSERT];
-    bool has_walk_option = t->options[KITHI_CUCKOO_TABLE_OPTION_MAX] != KITHI_CUCKOO_TABLE_MAX_DEFAULT ||
+    bool has_walk_option = t->options[KITHI_CUCKOO_TABLE_OPTION_WALK_MAX] != KITHI_CUCKOO_TABLE_WALK_MAX_DEFAULT ||
                            t->options[KITHI_CUCKOO_TABLE_OPTION_START] != KITHI_CUCKOO_TABLE_START_FIRST ||
                            t->options[KITHI_CUCKOO_TABLE_OPTION_EVICT] != KITHI_CUCKOO_TABLE_EVICT_LAST;
     return how == KITHI_CUCKOO_TABLE_INSERT_WALK ||

@@ -121,7 +121,7 @@ static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo_t
         .partitioned = t->options[KITHI_CUCKOO_TABLE_OPTION_LAYOUT] == KITHI_CUCKOO_TABLE_LAYOUT_PARTS,
         .one_hash = t->family == KITH_FAMILY_XXH3 || t->family == KITH_FAMILY_SIPHASH,
     };
-    c->plain = c->d == KITHI_CUCKOO_TABLE_PLAIN_D && c->b == KITHI_CUCKOO_TABLE_PLAIN_B && !c->partitioned &&
+    c->plain = c->d == KITHI_CUCKOO_TABLE_D_DEFAULT && c->b == KITHI_CUCKOO_TABLE_B_DEFAULT && !c->partitioned &&
                c->one_hash && t->record_bytes == KITHI_RECORD_MAX;
     if (buckets > BUCKETS_MAX || !body_bytes_of(buckets, c->b, t->record_bytes, body_bytes) ||
         !kithi_block_bytes(*body_bytes, &c->block_bytes))
@@ -172,8 +172,8 @@ kith_status kithi_cuckoo_table_make(const kith_table *t, uint64_t buckets, uint6
 }
 
 /* The parameters may have any value, so this checks that the size that follows from them is that of the body. */
-kith_status kithi_cuckoo_table_make_over(const kith_table *t, uint64_t buckets, uint64_t seed, const kithi_head *head,
-                                         uint8_t *block, kithi_cuckoo_table *c) {
+kith_status kithi_cuckoo_table_make_on_block(const kith_table *t, uint64_t buckets, uint64_t seed,
+                                             const kithi_head *head, uint8_t *block, kithi_cuckoo_table *c) {
     uint64_t body_bytes;
     if (buckets < KITHI_CUCKOO_TABLE_BUCKETS_MIN || buckets % t->options[KITHI_CUCKOO_TABLE_OPTION_D] != 0 ||
         lay_out(t, buckets, c, &body_bytes) != KITH_OK || body_bytes != head->body_bytes ||

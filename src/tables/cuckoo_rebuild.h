@@ -22,8 +22,8 @@ kith_status kithi_cuckoo_table_make(const kith_table *t, uint64_t buckets, uint6
 
 /* Creates a table over the block of an image (table_kind.h), whose bytes may come from an attacker. KITH_E_CORRUPT: the
  * size or the count in the header cannot belong to this number of buckets. */
-kith_status kithi_cuckoo_table_make_over(const kith_table *t, uint64_t buckets, uint64_t seed, const kithi_head *head,
-                                         uint8_t *block, kithi_cuckoo_table *c);
+kith_status kithi_cuckoo_table_make_on_block(const kith_table *t, uint64_t buckets, uint64_t seed,
+                                             const kithi_head *head, uint8_t *block, kithi_cuckoo_table *c);
 
 /* Frees everything that *c points to, except a mapped block. */
 void kithi_cuckoo_table_release(const kith_table *t, kithi_cuckoo_table *c);

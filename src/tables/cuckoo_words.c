@@ -22,7 +22,7 @@
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
 
-enum { B = KITHI_CUCKOO_TABLE_PLAIN_B, RECORD = 16, LINE = 64 };
+enum { B = KITHI_CUCKOO_TABLE_B_DEFAULT, RECORD = 16, LINE = 64 };
 
 /* ---- lookup ---- */
 
@@ -331,8 +331,8 @@ static const kithi_table_words SIPHASH = {
 
 const kithi_table_words *kithi_cuckoo_table_words(const kith_table *t) {
     const kithi_cuckoo_table *c = t->state;
-    if ((t->key_bytes != 4 && t->key_bytes != 8) || c->d != KITHI_CUCKOO_TABLE_PLAIN_D || c->b != B || c->partitioned ||
-        !c->one_hash || t->options[KITHI_CUCKOO_TABLE_OPTION_EVICT] != KITHI_CUCKOO_TABLE_EVICT_LAST)
+    if ((t->key_bytes != 4 && t->key_bytes != 8) || c->d != KITHI_CUCKOO_TABLE_D_DEFAULT || c->b != B ||
+        c->partitioned || !c->one_hash || t->options[KITHI_CUCKOO_TABLE_OPTION_EVICT] != KITHI_CUCKOO_TABLE_EVICT_LAST)
         return NULL;
     return t->family == KITH_FAMILY_XXH3 ? &XXH3 : &SIPHASH;
 }

@@ -8,7 +8,8 @@
  * A search reads control bytes, and a record only if the fragment matches, which happens for one in 254 of the other
  * keys. Storing the whole hash would avoid hashing again on growth but cost 7 more bytes per slot.
  *
- * Let h be the key's hash, and p_0 the high 64 bits of h * m. A search reads the slots p_0, p_1, p_2, …:
+ * Let h be the key's hash. A search reads the slots p_0, p_1, p_2, … Except with permutation, p_0 is the high 64 bits
+ * of h * m:
  *
  *     linear      p_i = p_0 + i            (mod m)    steps 1, 1, 1, …        any m
  *     quadratic   p_i = p_0 + i (i+1) / 2  (mod m)    steps 1, 2, 3, …        m a power of two

@@ -359,7 +359,7 @@ TEST(layers_search_within_the_same_bound) {
 TEST(long_searches_are_as_rare_as_the_formula_says) {
     static const struct {
         layout l;
-        kithi_fit fit;
+        kithi_fit_layout fit;
         double load;
         uint32_t places[2];
     } POINTS[] = {

@@ -104,7 +104,7 @@ TEST(plans_for_walks_stay_below_the_measured_load_with_a_failure_of_at_most_one_
  * the high end must not be exceeded. Except for b = 1, where plans need not be tight, it must not be a hundred times as
  * large either. */
 static void expect_walk_lengths(unsigned b, double low, double high) {
-    kithi_fit fit = {.place_slots = b, .kicks = 50};
+    kithi_fit_layout fit = {.place_slots = b, .kicks = 50};
     uint64_t slots = UINT64_C(1) << 17, walks = 0, failed = 0;
     for (uint64_t seed = 1; seed <= (check_soak() ? 200 : 10); seed++) {
         laid l;

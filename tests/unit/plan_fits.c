@@ -22,7 +22,7 @@
 static const struct {
     const char *name, *kind, *options;
     uint16_t kind_id;
-    kithi_fit fit;
+    kithi_fit_layout fit;
 } LAYOUTS[] = {
     {"overlap", "overlap", NULL, 5, {.place_slots = 2, .windows = true, .window_bits = 1}},
     {"cuckoo b=2", "cuckoo", "b=2", 4, {.place_slots = 2}},

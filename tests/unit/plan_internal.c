@@ -138,10 +138,10 @@ TEST(malformed_structs_and_recipes_are_refused) {
 
 /* Beyond the load at which searches fail, every search does. */
 TEST(every_search_is_too_long_at_a_load_that_is_too_high) {
-    static const kithi_fit BUCKETS = {.place_slots = 4};
+    static const kithi_fit_layout BUCKETS = {.place_slots = 4};
     CHECK(kithi_fit_search_tail(&BUCKETS, 1, 1000) == 1);
     CHECK(kithi_fit_search_tail(&BUCKETS, .5, 1000) < 1e-9);
-    static const kithi_fit WALK = {.place_slots = 4, .kicks = 500};
+    static const kithi_fit_layout WALK = {.place_slots = 4, .kicks = 500};
     CHECK(kithi_fit_walk_failure(&WALK, 1, 1000) == 1);
     CHECK(kithi_fit_walk_failure(&WALK, .5, 1000) < 1e-9);
     static const kithi_fit_size SIZE = {.slot_bits = 12, .half = 1000, .regions = 1};
@@ -152,7 +152,7 @@ TEST(every_search_is_too_long_at_a_load_that_is_too_high) {
 
 /* Slots of 7 bits with 6 places in each half take as many bits as slots of 6 bits with 7 places. */
 TEST(of_two_equal_sizes_the_one_with_the_lower_rate_is_chosen) {
-    static const kithi_fit BUCKETS = {.place_slots = 4};
+    static const kithi_fit_layout BUCKETS = {.place_slots = 4};
     kithi_fit_size chosen, narrower;
     CHECK(kithi_fit_choose(&BUCKETS, 11, 0.027, 0, &chosen));
     CHECK(kithi_fit_choose(&BUCKETS, 11, 0.027, 6, &narrower));
@@ -163,7 +163,7 @@ TEST(of_two_equal_sizes_the_one_with_the_lower_rate_is_chosen) {
 
 /* The bits of a digest that choose a place limit their number: see core/mix.h. */
 TEST(half_a_region_has_at_most_2_to_the_27_slots_or_2_to_the_29_if_it_is_a_power_of_two) {
-    kithi_fit fit = {.place_slots = 2, .one_region = true};
+    kithi_fit_layout fit = {.place_slots = 2, .one_region = true};
     kithi_fit_size size;
     CHECK(kithi_fit_choose(&fit, 230000000, 0.01, 0, &size));
     CHECK(size.half > 60000000 && size.half <= 1 << 26);
@@ -178,14 +178,14 @@ TEST(half_a_region_has_at_most_2_to_the_27_slots_or_2_to_the_29_if_it_is_a_power
 }
 
 TEST(regions_have_2_to_the_18_slots_at_most_unless_a_place_has_only_one) {
-    kithi_fit fit = {.place_slots = 4};
+    kithi_fit_layout fit = {.place_slots = 4};
     kithi_fit_size size;
     CHECK(kithi_fit_choose(&fit, 10000000, 0.01, 0, &size));
     CHECK(kithi_fit_region_slots(&fit, size.half) <= 1 << 18 && size.regions > 30);
     fit.place_slots = 1;
     CHECK(kithi_fit_choose(&fit, 10000000, 0.01, 0, &size));
     CHECK(kithi_fit_region_slots(&fit, size.half) > 1 << 18 && size.regions < 30);
-    fit = (kithi_fit){.place_slots = 4, .power_of_two = true}; /* the other place is found with a fingerprint */
+    fit = (kithi_fit_layout){.place_slots = 4, .power_of_two = true}; /* the other place is found with a fingerprint */
     CHECK(kithi_fit_choose(&fit, 10000000, 0.01, 0, &size));
     CHECK(size.slot_bits < 16 && 2 * size.half <= UINT64_C(1) << size.slot_bits);
 }
@@ -193,7 +193,7 @@ TEST(regions_have_2_to_the_18_slots_at_most_unless_a_place_has_only_one) {
 /* In regions with more keys than the average, searches grow so long that some reach their bound. The number of these
  * regions follows from the normal distribution, here in small steps. A step of the planner is one deviation. */
 TEST(searches_that_reach_their_bound_are_failures) {
-    static const kithi_fit BUCKETS = {.place_slots = 4};
+    static const kithi_fit_layout BUCKETS = {.place_slots = 4};
     static const kithi_fit_size SIZE = {.slot_bits = 12, .half = 32768, .regions = 1000};
     double slots = (double)kithi_fit_region_slots(&BUCKETS, SIZE.half), regions = (double)SIZE.regions;
     double places = KITHI_FIT_SEARCH_SLOTS / 4.0, step = 0.01;
@@ -211,7 +211,7 @@ TEST(searches_that_reach_their_bound_are_failures) {
         CHECK(failure > expected / 2 && failure < expected * 2);
     }
     /* In one large region the load hardly varies, so that only the searches matter. */
-    static const kithi_fit ONE = {.place_slots = 2, .one_region = true, .power_of_two = true};
+    static const kithi_fit_layout ONE = {.place_slots = 2, .one_region = true, .power_of_two = true};
     static const kithi_fit_size LARGE = {.slot_bits = 12, .half = 1 << 27, .regions = 1};
     slots = (double)kithi_fit_region_slots(&ONE, LARGE.half);
     CHECK(kithi_fit_room_failure(&ONE, &LARGE, (uint64_t)(0.875 * slots)) < 1e-9);

@@ -64,14 +64,14 @@ KITHI_INLINE bool kithi_counter_lower(uint8_t *counters, uint64_t c, unsigned wi
 /* ---- one key; `least` is its least counter ---- */
 
 /* Returns KITH_OK if the key may be added. */
-static inline kith_status kithi_counters_can_add(const kith_filter *f, unsigned least, unsigned width) {
+static inline kith_status kithi_counters_add_status(const kith_filter *f, unsigned least, unsigned width) {
     if (least >= kithi_counter_top(width) - 1)
         return KITH_E_COPIES;
     return kithi_bits_can_add(f) ? KITH_OK : KITH_E_FULL;
 }
 
 /* Returns KITH_OK if the key may be removed. With a count of 0, has() returns true only because of stuck counters. */
-static inline kith_status kithi_counters_removable(const kith_filter *f, unsigned least) {
+static inline kith_status kithi_counters_remove_status(const kith_filter *f, unsigned least) {
     return f->head.count == 0 || least == 0 ? KITH_E_ABSENT : KITH_OK;
 }
 

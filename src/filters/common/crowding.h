@@ -142,8 +142,8 @@ static inline bool kithi_crowding_in_sample(const kith_filter *f, uint64_t count
 }
 
 /* Returns whether the block of this digest is suspect if the filter has `count` keys. */
-static inline bool kithi_crowding_own(const kith_filter *f, uint64_t digest, uint64_t count, bool shared,
-                                      const kithi_crowding_ops *ops) {
+static inline bool kithi_crowding_in_own_block(const kith_filter *f, uint64_t digest, uint64_t count, bool shared,
+                                               const kithi_crowding_ops *ops) {
     uint8_t copy[KITHI_LANES_BLOCK_BYTES];
     uint64_t block = kithi_mulhi(digest, f->geometry.lanes.blocks);
     double step = KITHI_CROWDING_STEPS * ((double)count / (double)f->head.capacity);
@@ -159,11 +159,11 @@ static inline bool kithi_crowding_is_sampled(const kith_filter *f, uint64_t coun
 /* As kithi_kind.crowded: a spot check or, if `digest` is NULL, only the pass over the body. */
 static inline bool kithi_crowding_spot_check(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared,
                                              const kithi_crowding_ops *ops) {
-    bool suspect = digest == NULL || kithi_crowding_own(f, *digest, count, shared, ops) ||
+    bool suspect = digest == NULL || kithi_crowding_in_own_block(f, *digest, count, shared, ops) ||
                    (kithi_crowding_is_sampled(f, count) && kithi_crowding_in_sample(f, count, shared, ops));
-    /* crowding.rate is 0 until kithi_crowding_set_limits() is called, which a caller may omit only if `digest` is NULL
-     * (kind.h). `least` is then used instead. It is at most the limit that would be set, so the result false is
-     * certain, but true is not. */
+    /* crowding.rate is 0 until kithi_crowding_set_limits() is called. A caller may omit that call if `digest` is NULL
+     * (kind.h), or if it knows that nothing is suspect. Then `least` is used instead. It is at most the limit that
+     * would be set, so the result false is certain, but true is not. */
     double least = KITHI_CROWDED * f->head.rate;
     double limit = f->crowding.rate > least ? f->crowding.rate : least;
     return suspect && kithi_crowding_rate(f, f, shared, ops) > limit;
@@ -184,7 +184,7 @@ static inline bool kithi_lanes_add_is_safe_after_removals(const kith_filter *f) 
 }
 
 /* Returns whether this new key may be added, after one of the functions above has returned false. If it may, sets
- * crowding.next and crowding.last. */
+ * crowding.next and, unless crowding.off is set, crowding.last. */
 KITHI_OUTLINE bool kithi_lanes_check_add(kith_filter *f, uint64_t digest, const kithi_crowding_ops *ops) {
     if (!kithi_bits_can_add(f))
         return false;
@@ -198,7 +198,7 @@ KITHI_OUTLINE bool kithi_lanes_check_add(kith_filter *f, uint64_t digest, const 
         kithi_crowding_begin(f);
         uint64_t since = count % f->crowding.gap;
         if (since == 0 && count != 0) {
-            if (kithi_crowding_is_sampled(f, count) || kithi_crowding_own(f, digest, count, false, ops))
+            if (kithi_crowding_is_sampled(f, count) || kithi_crowding_in_own_block(f, digest, count, false, ops))
                 kithi_crowding_set_limits(f, ops);
             if (kithi_crowding_spot_check(f, &digest, count, false, ops))
                 return false;

@@ -78,7 +78,7 @@ const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) 
 #define DIGEST_BITS 60
 #define FEW_KEYS 1000
 
-kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head) {
+kith_status kithi_cf_choose(kithi_fit_layout fit, const kithi_request *request, unsigned slot_bits, kithi_head *head) {
     kithi_fit_size size;
     if (!kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size)) {
         /* Either there are too many keys (KITH_E_TOO_LARGE), or alternate=simple makes it impossible (KITH_E_OPTION):
@@ -102,7 +102,7 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
 }
 
 /* The keys do not all fit if no slot can be freed for one of them, or if the stash of a region is full. */
-kithi_expectation kithi_cf_expect(kithi_fit fit, kithi_fit_size size, uint64_t n) {
+kithi_expectation kithi_cf_expect(kithi_fit_layout fit, kithi_fit_size size, uint64_t n) {
     return (kithi_expectation){
         kithi_fit_rate(&fit, &size, n),
         fmin(1, kithi_fit_room_failure(&fit, &size, n) + kithi_fit_overflow(&fit, &size, n)),

@@ -41,7 +41,7 @@
  * fingerprint. Its slot is then the end of a chain, in place of an empty slot. If no entry has a twin, or if the stash
  * is full, the add fails.
  *
- * Everything here is inlined into each kind, with the functions of that kind's layout. */
+ * Everything here is compiled into each kind, with the functions of that kind's layout as constants. */
 #ifndef KITHI_FILTERS_CUCKOO_SEARCH_H
 #define KITHI_FILTERS_CUCKOO_SEARCH_H
 
