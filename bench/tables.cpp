@@ -1,10 +1,11 @@
 // tables.cpp: compares hash tables with the peers that Debian packages and with a search tree, tsearch() of the C
 // library: 64-bit keys and values, one thread.
 //
-//     bench_tables [KEYS] [ROUNDS]           default: 10,000,000 keys, 5 rounds
+//     bench_tables [KEYS [ROUNDS [TABLE…]]]    default: 10,000,000 keys, 5 rounds, all tables
 //
-// Of kith, every registered kind is measured that stores 64-bit keys with values and does not compare a key with all
-// others.
+// TABLE is the name of a row, such as "kith cuckoo"; absl::flat_hash_map is always measured. Of kith, every registered
+// kind is measured that stores 64-bit keys with values and does not compare a key with all others. The search tree
+// takes minutes per round with 10,000,000 keys.
 //
 // Each round builds and measures every table again. Tables alternate within a round, so that a slow phase of the
 // machine affects all of them. Printed are the median nanoseconds per operation, in brackets the spread ((slowest -
@@ -265,13 +266,37 @@ double spread(const std::vector<double> &values) {
     return (*ends.second - *ends.first) / median(values);
 }
 
+// A number like 1000000 or 1e6; 0 if the text is none.
+size_t whole_number(const char *text) {
+    char *end;
+    double value = std::strtod(text, &end);
+    return *end == '\0' && value >= 1 && value <= 1e12 ? static_cast<size_t>(value) : 0;
+}
+
+// Returns the first row, with which all others are compared, and those with these names.
+std::vector<Row> chosen(const std::vector<Row> &rows, const std::vector<std::string> &names) {
+    std::vector<Row> result{rows[0]};
+    for (const std::string &name : names) {
+        auto row = std::find_if(rows.begin(), rows.end(), [&](const Row &r) { return r.name == name; });
+        if (row == rows.end()) {
+            std::fprintf(stderr, "bench_tables: no table '%s'; the tables are:\n", name.c_str());
+            for (const Row &r : rows)
+                std::fprintf(stderr, "  %s\n", r.name.c_str());
+            std::exit(2);
+        }
+        if (row != rows.begin())
+            result.push_back(*row);
+    }
+    return result;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
-    size_t n = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 10000000;
-    size_t rounds = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 5;
+    size_t n = argc > 1 ? whole_number(argv[1]) : 10000000;
+    size_t rounds = argc > 2 ? whole_number(argv[2]) : 5;
     if (n == 0 || rounds == 0)
-        fail("usage: bench_tables [KEYS] [ROUNDS]");
+        fail("usage: bench_tables [KEYS [ROUNDS [TABLE…]]]");
     Keys keys;
     uint64_t state = 1;
     for (size_t i = 0; i < n; i++)
@@ -294,6 +319,8 @@ int main(int argc, char **argv) {
                             {},
                             0});
     }
+    if (argc > 3)
+        rows = chosen(rows, {argv + 3, argv + argc});
     for (size_t round = 0; round < rounds; round++)
         for (Row &row : rows)
             row.round(keys, row);
