@@ -74,22 +74,27 @@ KITHI_INLINE bool kithi_slices_has_some(const uint8_t *body, kithi_probe *probe,
     return all != 0;
 }
 
-/* Returns whether a key has all its cells in use. Reads the cells in groups of four and stops after a group that has an
+/* The same for a `count` that is not a constant. Reads the cells in groups of four and stops after a group that has an
  * unused cell. Stopping after each cell would read fewer, but when it stops is unpredictable, and a branch
  * misprediction costs more than the cells of a group. */
-KITHI_INLINE bool kithi_slices_has(const kithi_slices_geometry *slices, const uint8_t *body, uint64_t digest,
-                                   kithi_slices_used *used, unsigned cell_bits) {
-    kithi_slices_geometry g = *slices;
-    kithi_probe probe = kithi_probe_start(digest);
-    for (uint64_t groups = g.k / 4; groups > 0; groups--)
-        if (!kithi_slices_has_some(body, &probe, g, used, cell_bits, 4))
+KITHI_INLINE bool kithi_slices_has_next(const uint8_t *body, kithi_probe *probe, kithi_slices_geometry g,
+                                        kithi_slices_used *used, unsigned cell_bits, uint64_t count) {
+    for (uint64_t groups = count / 4; groups > 0; groups--)
+        if (!kithi_slices_has_some(body, probe, g, used, cell_bits, 4))
             return false;
     bool all = true;
-    if ((g.k & 2) != 0)
-        all = kithi_slices_has_some(body, &probe, g, used, cell_bits, 2);
-    if ((g.k & 1) != 0)
-        all &= kithi_slices_has_some(body, &probe, g, used, cell_bits, 1);
+    if ((count & 2) != 0)
+        all = kithi_slices_has_some(body, probe, g, used, cell_bits, 2);
+    if ((count & 1) != 0)
+        all &= kithi_slices_has_some(body, probe, g, used, cell_bits, 1);
     return all;
+}
+
+/* Returns whether a key has all its cells in use. */
+KITHI_INLINE bool kithi_slices_has(const kithi_slices_geometry *slices, const uint8_t *body, uint64_t digest,
+                                   kithi_slices_used *used, unsigned cell_bits) {
+    kithi_probe probe = kithi_probe_start(digest);
+    return kithi_slices_has_next(body, &probe, *slices, used, cell_bits, slices->k);
 }
 
 #endif
