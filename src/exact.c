@@ -2,9 +2,9 @@
  *
  * The table is authoritative: an add and a removal change it first. A new key is added to the table, then to the
  * filter. If the filter is full, or has too many keys with the same fingerprint and place, it is rebuilt from the keys
- * in the table: twice as large (again, until all keys fit) and, with XXH3, with another seed. If that fails, the key is
- * removed from the table again. A removal first removes the key from the table, which knows whether the key was
- * present, and only then from the filter. */
+ * in the table. Its capacity is doubled until all keys fit, and with XXH3 each attempt has another seed. If that fails,
+ * the key is removed from the table again. A removal first removes the key from the table, which knows whether the key
+ * was present, and only then from the filter. */
 #include <kith/exact.h>
 
 #include <assert.h>

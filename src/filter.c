@@ -27,9 +27,9 @@ void kith_filter_digest_packed(const kith_filter *f, const void *keys, size_t ke
     kith_digest_packed(&f->head.hash, keys, key_bytes, n, digests);
 }
 
-bool kith_filter_look(const kith_filter *f, uint64_t digest, kith_look look, void *context) {
-    assert(f != NULL && look != NULL);
-    return kithi_look(f, digest, look, context);
+bool kith_filter_look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
+    assert(f != NULL && report != NULL);
+    return kithi_look(f, digest, report, context);
 }
 
 uint64_t kith_filter_cell(const kith_filter *f, uint64_t cell) {

@@ -239,12 +239,12 @@ static kith_status create_empty(const kith_filter *like, uint64_t held, uint64_t
     head.count = 0;
     head.fill = 0;
     head.store = (kithi_store_mark){.is_store = false};
-    kith_status status = like->kind->fresh != NULL ? like->kind->fresh(&head) : KITH_OK;
+    kith_status status = like->kind->empty_head != NULL ? like->kind->empty_head(&head) : KITH_OK;
     if (status != KITH_OK)
         return status;
     head.notes_bytes = notes_bytes;
     if (!kithi_block_bytes(head.body_bytes, &block_bytes) ||
-        !kithi_filter_may_take(like, held, block_bytes + notes_bytes))
+        !kithi_filter_limit_allows(like, held, block_bytes + notes_bytes))
         return KITH_E_TOO_LARGE;
     status = create_from_head(&head, allocator, filter);
     if (status == KITH_OK)
@@ -316,7 +316,7 @@ void kith_filter_free(kith_filter *f) {
     kithi_release(&allocator, f, sizeof *f);
 }
 
-void kith_filter_limit(kith_filter *f, uint64_t max_bytes) {
+void kith_filter_set_limit(kith_filter *f, uint64_t max_bytes) {
     assert(f != NULL);
     f->max_bytes = max_bytes;
 }
@@ -329,7 +329,7 @@ kith_status kith_filter_clear(kith_filter *f) {
     if (status != KITH_OK)
         return status;
     f->sealed = false;
-    if (f->kind->fresh == NULL) {
+    if (f->kind->empty_head == NULL) {
         memset(f->body, 0, (size_t)f->head.body_bytes);
         f->head.count = 0;
         f->head.fill = 0;

@@ -152,7 +152,7 @@ typedef struct kithi_kind {
     uint64_t (*add_cells)(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
                           uint64_t *accepted);
     kith_filter *(*only_layer)(kith_filter *f); /* for layers: the layer, if there is only one; otherwise NULL */
-    bool (*look)(const kith_filter *f, uint64_t digest, kith_look look,
+    bool (*look)(const kith_filter *f, uint64_t digest, kith_look report,
                  void *context); /* like has, but reports each cell that it reads: see kith_filter_look */
     uint64_t (*cell)(const kith_filter *f, uint64_t cell); /* the value of a cell; cell < shape.cells */
     kith_status (*remove)(kith_filter *f, uint64_t digest);
@@ -186,10 +186,10 @@ typedef struct kithi_kind {
     /* `salvage` and `recount` are for repairs. The others are for kinds whose body is not an array of cells, or whose
      * handle needs additional memory (`state`).
      *
-     * fresh    changes the header of a filter to that of an empty one of the same kind. body_bytes may change. Returns
-     *          KITH_E_CORRUPT if no empty filter can have these parameters; they may come from a hostile file
+     * empty_head   changes the header of a filter to that of an empty one of the same kind. body_bytes may change.
+     *          Returns KITH_E_CORRUPT if no empty filter can have these parameters; they may come from a hostile file
      * clear    empties the filter without a new block. Returns false if it cannot; the caller then creates an empty
-     *          filter with the header that `fresh` gives
+     *          filter with the header that `empty_head` gives
      * init     writes the body of an empty filter, if that is not all zeros, and creates its `state`; attach is not
      *          called for a new filter
      * attach   creates `state` for a block that holds a filter. The bytes may be hostile; returns KITH_E_CORRUPT or
@@ -214,7 +214,7 @@ typedef struct kithi_kind {
      *          the body says how many keys there are; otherwise changes it only if it contradicts the body
      * relocate after the block has moved to f->block: updates what points into it, and calls `move` for the memory that
      *          the kind has allocated for pieces of the body */
-    kith_status (*fresh)(kithi_head *head);
+    kith_status (*empty_head)(kithi_head *head);
     bool (*clear)(kith_filter *f);
     kith_status (*init)(kith_filter *f);
     kith_status (*attach)(kith_filter *f, const kith_filter *like, unsigned flags);
@@ -272,7 +272,7 @@ struct kith_filter {
      * opening an adder clear it. Atomic because one thread may open an adder while another calls kith_filter_add(). */
     atomic_bool changing;
     kith_allocator allocator;
-    uint64_t max_bytes; /* kith_filter_limit; 0: none */
+    uint64_t max_bytes; /* kith_filter_set_limit; 0: none */
     kithi_crowding crowding;
     void *state; /* the kind's own; freed by detach */
     /* Shared adds: see adder.c. `adders` is the lock bit and, above it, the number of open adders. */
@@ -281,8 +281,8 @@ struct kith_filter {
     _Atomic uint64_t shared_fill;
 };
 
-/* False if `more` bytes in addition to `held` bytes would exceed the limit of the filter. */
-static inline bool kithi_filter_may_take(const kith_filter *f, uint64_t held, uint64_t more) {
+/* Returns whether `more` bytes in addition to `held` bytes are within the limit of kith_filter_set_limit(). */
+static inline bool kithi_filter_limit_allows(const kith_filter *f, uint64_t held, uint64_t more) {
     return f->max_bytes == 0 || (held <= f->max_bytes && more <= f->max_bytes - held);
 }
 

@@ -15,7 +15,8 @@
 #include "format/head.h"
 #include "plan/geometry.h"
 
-/* What follows from the parameters of a filter. */
+/* The properties of a filter that follow from its parameters: sizes, limits, capabilities. (kithi_geometry has the
+ * parameters themselves: plan/geometry.h.) */
 typedef struct kithi_shape {
     uint64_t body_bytes; /* a multiple of 64; includes the padding that wide loads of the last cell need */
     uint64_t cells;      /* bits, counters or slots. This and the next six mean the same as in kith_plan */

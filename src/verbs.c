@@ -57,8 +57,8 @@ void kithi_verbs_bind(kith_filter *f) {
         verbs->remove_many = remove_each;
 }
 
-bool kithi_look(const kith_filter *f, uint64_t digest, kith_look look, void *context) {
-    return f->kind->look != NULL ? f->kind->look(f, digest, look, context) : kithi_has(f, digest);
+bool kithi_look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
+    return f->kind->look != NULL ? f->kind->look(f, digest, report, context) : kithi_has(f, digest);
 }
 
 uint64_t kithi_cell(const kith_filter *f, uint64_t cell) {

@@ -58,8 +58,8 @@ static inline kith_status kithi_remove_many(kith_filter *f, const uint64_t *dige
     return f->verbs.remove_many(f, digests, n, done);
 }
 
-/* Like kithi_has(), but calls `look` for each cell that the lookup reads: see kith_filter_look(). */
-bool kithi_look(const kith_filter *f, uint64_t digest, kith_look look, void *context);
+/* Like kithi_has(), but calls `report` for each cell that the lookup reads: see kith_filter_look(). */
+bool kithi_look(const kith_filter *f, uint64_t digest, kith_look report, void *context);
 uint64_t kithi_cell(const kith_filter *f, uint64_t cell);
 void kithi_stats(const kith_filter *f, kith_filter_stats *stats);
 

@@ -289,7 +289,7 @@ static noreturn void count_and_fail(const building *b, feed *f, size_t from) {
         feed_close(f);
     }
     uint64_t keys = 0;
-    build_check(kith_builder_count(rest, &keys));
+    build_check(kith_builder_end_input(rest, &keys));
     fail_too_many(b, kith_filter_capacity(filter), full_keys(filter) + (double)keys / (1 - stats.rate_now), false,
                   true);
 }
@@ -337,7 +337,7 @@ static noreturn void fail_full(const building *b, uint64_t keys) {
 static void make_filter(building *b) {
     const arguments *a = b->a;
     uint64_t keys;
-    kith_status status = kith_builder_count(b->builder, &keys);
+    kith_status status = kith_builder_end_input(b->builder, &keys);
     build_check(status);
     if (status != KITH_OK)
         fail("%s", kith_status_text(status));

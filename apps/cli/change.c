@@ -152,7 +152,7 @@ static kith_build_limits limits_beside(const change *c) {
 static void add_distinct(change *c, kith_builder *builder) {
     kith_build_limits limits = limits_beside(c);
     uint64_t keys;
-    kith_status status = kith_builder_count(builder, &keys);
+    kith_status status = kith_builder_end_input(builder, &keys);
     if (status == KITH_OK) {
         if (c->store == NULL)
             filter_limit(c->filter, c->a, build_held(builder, &limits));

@@ -110,7 +110,7 @@ void memory_check(const arguments *a, uint64_t needed, const char *what_for) {
 }
 
 void filter_limit(kith_filter *filter, const arguments *a, uint64_t held) {
-    kith_filter_limit(filter, held < a->memory ? a->memory - held : 1); /* 0 would mean no limit */
+    kith_filter_set_limit(filter, held < a->memory ? a->memory - held : 1); /* 0 would mean no limit */
 }
 
 noreturn void fail_growth(const arguments *a, const char *name) {

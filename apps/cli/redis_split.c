@@ -107,7 +107,7 @@ static kith_filter *build_one(const split *s, unsigned i) {
     const arguments *a = s->a;
     shard *one = &s->shards[i];
     uint64_t keys;
-    kith_status status = kith_builder_count(one->builder, &keys);
+    kith_status status = kith_builder_end_input(one->builder, &keys);
     build_check(status);
     if (status != KITH_OK)
         fail("%s", kith_status_text(status));

@@ -221,7 +221,7 @@ kith_status value_create(const value_creation *c, uint64_t max_bytes, value **ma
 
 kith_status value_create_like(const value *like, uint64_t max_bytes, value **made) {
     kith_filter *filter;
-    kith_filter_limit(like->filter, max_bytes);
+    kith_filter_set_limit(like->filter, max_bytes);
     kith_status status = kith_filter_create_like(like->filter, &memory_allocator, &filter);
     if (status != KITH_OK)
         return status;
@@ -333,7 +333,7 @@ kith_status value_add(value *v, const void *item, size_t item_bytes, value_limit
         return compat_add(v, item, item_bytes, limits, was_new);
     uint64_t capacity = kith_filter_capacity(v->filter);
     bool last_layer = limits.layers != 0 && v->layers >= limits.layers;
-    kith_filter_limit(v->filter, last_layer ? 1 : limits.bytes);
+    kith_filter_set_limit(v->filter, last_layer ? 1 : limits.bytes);
     kith_status status = kith_filter_add(v->filter, item, item_bytes, was_new);
     if (status == KITH_E_TOO_LARGE && last_layer)
         status = KITH_E_FULL;

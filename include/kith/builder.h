@@ -33,8 +33,8 @@
  *   - 2 bits for each digest in the temporary file, and 64 KiB;
  *   - up to memory_bytes more, if most of the digests in memory are repeats;
  *   - on several threads, unless the kind is static: per thread up to 3 MB, or the size of 1/512 of the digests if that
- *     is more. These are a copy of the digests that the thread adds, if there are repeats among them, and the memory
- *     of its search for free slots.
+ *     is more. A thread needs this memory to search for free slots and, if there are repeats among its digests, for a
+ *     copy of them.
  *
  * Two steps need a minimum, which may exceed the limit:
  *
@@ -42,19 +42,21 @@
  *     digest, i.e. 0.2 bytes per digest in the file. This exceeds the limit only if the file has more than
  *     5 * memory_bytes digests.
  *   - A static kind is built in shards, at least one at a time. Up to 1.48 million keys are one shard; more keys are
- *     divided into shards of 0.74 to 1.48 million. A shard takes 34 bytes for each key that it has space for, at most
- *     51 MB: 8 for the digest, and up to 26 to work with (24 in shards of more than 0.74 million keys). (From 380
- *     million keys on, the digests of one of 256 parts are in memory instead of those of one shard. If the digests are
- *     not hashes, all keys may have to be one shard.)
+ *     divided into shards of 0.74 to 1.48 million. For each key that it has space for, a shard takes 8 bytes for the
+ *     digest and up to 26 to work with. (24 in shards of more than 0.74 million keys, so that a shard takes at most
+ *     48 MB; more than 26 in shards of fewer than 10,000 keys, but at most 300 KB in all.) From 380 million keys on,
+ *     the digests of one of 256 parts are in memory instead of those of one shard. If the digests are not hashes, all
+ *     keys may have to be one shard.
  *
  * If the limit is not enough to build one shard on each thread, a static kind is built on fewer threads. All threads
  * are used if the limit is at least
  *
  *   - 16 bytes * digests + 36 MB * threads, if the digests fit in memory;
- *   - 51 MB * threads, if they are in the temporary file.
+ *   - 48 MB * threads, if they are in the temporary file.
  *
- * Cancelling. Between two calls, kith_builder_free() cancels a build. During a call, the progress function
- * (kith_build_limits.progress) cancels it by returning false. In both cases no filter and no file is left behind.
+ * Cancelling. During a call, the progress function (kith_build_limits.progress) interrupts it by returning false. The
+ * builder keeps what it has, and the call can be repeated. Between two calls, kith_builder_free() cancels a build and
+ * leaves no filter and no file behind.
  *
  * For digests that are already in one array, kith_filter_build() does all of this in one call.
  *
@@ -77,8 +79,9 @@ typedef enum kith_build_step {
 } kith_build_step;
 
 /* A progress function. Long calls call it from time to time, on the thread of the caller: `done` of `total` digests are
- * processed in this step. While it counts or fills, the first call has `done` 0 and the last one has `done` equal to
- * `total`; in between, `done` never decreases. A step may have to be repeated; then `done` starts again at 0.
+ * processed in this step. In the steps KITH_BUILD_COUNTING and KITH_BUILD_FILLING, `done` is 0 when the function is
+ * called for the first time, is equal to `total` the last time, and never decreases in between. A step may have to be
+ * repeated; then `done` starts again at 0.
  *
  * If it returns false, which it may do in every call, the call of the builder returns KITH_E_CANCELLED. The builder
  * still has all digests that it has taken: free it, or repeat the call to go on. (kith_builder_add_many() has then
@@ -137,8 +140,8 @@ KITH_API KITH_MUST_USE kith_status kith_builder_open_like(const kith_filter *lik
  * builder has taken, also on failure.
  *
  * Returns KITH_E_MEMORY; KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_NO_SPACE or KITH_E_IO for the temporary file;
- * KITH_E_CANCELLED; KITH_E_ARGUMENT after kith_builder_count(), kith_builder_each() or kith_builder_finish(). If the
- * builder streams, also the codes of kith_filter_add(). */
+ * KITH_E_CANCELLED; KITH_E_ARGUMENT after kith_builder_end_input(), kith_builder_each() or kith_builder_finish(). If
+ * the builder streams, also the codes of kith_filter_add(). */
 KITH_API KITH_MUST_USE kith_status kith_builder_add_many(kith_builder *builder, const uint64_t *digests, size_t n,
                                                          size_t *done);
 
@@ -146,12 +149,12 @@ KITH_API KITH_MUST_USE kith_status kith_builder_add_many(kith_builder *builder, 
 KITH_API KITH_MUST_USE kith_status kith_builder_add_keys(kith_builder *builder, const kith_key *keys, size_t n,
                                                          size_t *done);
 
-/* Sets *keys to the number of distinct digests, or of all digests for a multiset. No digests can be added after this
- * call.
+/* Ends the input: no digests can be added after this call. Sets *keys to the number of distinct digests, or of all
+ * digests for a multiset.
  *
  * Returns KITH_E_UNSUPPORTED if the builder streams, KITH_E_MEMORY, KITH_E_CANCELLED, and the codes for the temporary
  * file (see kith_builder_add_many). Cost: a pass over the digests; calling it again costs nothing. */
-KITH_API KITH_MUST_USE kith_status kith_builder_count(kith_builder *builder, uint64_t *keys);
+KITH_API KITH_MUST_USE kith_status kith_builder_end_input(kith_builder *builder, uint64_t *keys);
 
 /* A function that kith_builder_each() calls with some of the digests. If it returns a code other than KITH_OK,
  * kith_builder_each() stops and returns this code. */
@@ -161,10 +164,10 @@ typedef kith_status (*kith_build_take)(void *context, const uint64_t *digests, s
  * that adds them to a filter that it already has. No digests can be added after this call, but kith_builder_finish()
  * can still be called.
  *
- * Returns the code of `take`, and the codes of kith_builder_count(). */
+ * Returns the code of `take`, and the codes of kith_builder_end_input(). */
 KITH_API KITH_MUST_USE kith_status kith_builder_each(kith_builder *builder, kith_build_take take, void *context);
 
-/* Replaces the spec, for example after kith_builder_count() has returned the number of keys, or after
+/* Replaces the spec, for example after kith_builder_end_input() has returned the number of keys, or after
  * kith_builder_finish() has failed.
  *
  * Returns KITH_E_MISMATCH if the hash is not the same, KITH_E_UNSUPPORTED if the builder streams or was opened with

@@ -67,8 +67,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *sp
  * as in kith_filter_spec.
  *
  * Returns KITH_E_UNSUPPORTED for a static kind, KITH_E_MEMORY, KITH_E_TOO_LARGE if the filter would exceed the limit of
- * `like` (kith_filter_limit), or KITH_E_CORRUPT (layers) if `like` was opened with KITH_OPEN_LAZY and no layer can have
- * the options in its header. */
+ * `like` (kith_filter_set_limit), or KITH_E_CORRUPT (layers) if `like` was opened with KITH_OPEN_LAZY and its header
+ * has options that are not valid for a layer. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator,
                                                            kith_filter **filter);
 
@@ -85,8 +85,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, co
  *     copies of this key in the filter           without the flag    with the flag
  *     plan.max_copies or more                    KITH_E_COPIES       the copy is left out, and counted
  *                                                                    (kith_builder_left_out)
- *     fewer (cuckoo kinds: other keys take the   KITH_E_COPIES       KITH_E_FULL: a larger filter could store the copy
- *     slots)
+ *     fewer (cuckoo kinds: other keys take the   KITH_E_COPIES or    KITH_E_FULL: a larger filter could store the copy
+ *     slots)                                     KITH_E_FULL, as
+ *                                                kith_filter_add()
  */
 typedef enum kith_build_flags {
     KITH_BUILD_SET = 0,            /* equal digests are one key */
@@ -115,8 +116,9 @@ typedef enum kith_build_flags {
  * KITH_E_TOO_LARGE as kith_filter_add() does. If n is 0 and only the rate is given, it returns KITH_E_CAPACITY. Extra
  * memory while it runs: for a multiset, and for bloom and blocked if the capacity is given, up to 140 MiB in all;
  * otherwise 11 bytes per digest, or up to 50 bytes per digest if most of them are repeats. Static kinds: 8 bytes per
- * digest (more if there are repeats), and up to 26 bytes per key of each shard that is being built, one per thread (24
- * if the shard has more than 0.74 million keys). */
+ * digest (more if there are repeats), and working memory for the shards that are being built. Each thread builds one
+ * shard at a time, which takes up to 26 bytes per key of the shard (24 if it has more than 0.74 million keys; more if
+ * it has fewer than 10,000, but at most 300 KB in all). */
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
                                                      unsigned flags, unsigned threads, kith_filter **filter);
 
@@ -139,7 +141,7 @@ KITH_API void kith_filter_free(kith_filter *filter);
  * kith_filter_create_like() pass the limit on to the new filter. The limit belongs to the handle and is not saved: a
  * filter created with spec.max_bytes has that limit, and an opened filter has none until this call. Set one before you
  * add to a file that you do not trust. */
-KITH_API void kith_filter_limit(kith_filter *filter, uint64_t max_bytes);
+KITH_API void kith_filter_set_limit(kith_filter *filter, uint64_t max_bytes);
 
 /* Removes all keys. Size, options, hash, secret key, recipe and notes stay. layers keep their first layer and free the
  * others.
@@ -147,7 +149,7 @@ KITH_API void kith_filter_limit(kith_filter *filter, uint64_t max_bytes);
  * Returns KITH_E_UNSUPPORTED (static kinds), KITH_E_READONLY, KITH_E_BUSY, or KITH_E_CORRUPT as kith_filter_add() does.
  * If several layers are in one block, because the filter had grown before it was opened, cloned or passed to
  * kith_filter_bytes(), a new block for the first layer is allocated before the old one is freed. Then it also returns
- * KITH_E_MEMORY, or KITH_E_TOO_LARGE if both together would exceed the limit of kith_filter_limit(). */
+ * KITH_E_MEMORY, or KITH_E_TOO_LARGE if both together would exceed the limit of kith_filter_set_limit(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
 
 /* ---- one key ---- */
@@ -156,14 +158,15 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  *
  * Returns KITH_OK, after which kith_filter_has() returns true for this key, or
  *   KITH_E_FULL         the filter is full; see below
- *   KITH_E_COPIES       counting kinds: this key is stored plan.max_copies times already; in layers, in all of them
- *                       together. Cuckoo kinds: it is stored already, there is no free slot for another copy, and the
- *                       stash is full (insert=walk has no stash, and returns KITH_E_FULL instead if the key is stored
- *                       fewer than plan.max_copies times). Layers of a cuckoo kind: also if all layers together have
- *                       twice plan.max_copies copies of it, and as many more as a stash has entries
+ *   KITH_E_COPIES       counting kinds: this key is stored plan.max_copies times already (layers of a counting kind:
+ *                       in all layers together). Cuckoo kinds: it is stored already, there is no free slot for another
+ *                       copy, and the stash is full (insert=walk has no stash, and returns KITH_E_FULL instead if the
+ *                       key is stored fewer than plan.max_copies times). Layers of a cuckoo kind: also if all layers
+ *                       together have 2 * plan.max_copies + s copies of it, where s is the size of one stash in
+ *                       entries
  *   KITH_E_UNSUPPORTED  the kind is static: it can only be built from a complete list of keys (kith_filter_build)
  *   KITH_E_MEMORY       no memory to search for a free slot (cuckoo kinds) or for a new layer (layers)
- *   KITH_E_TOO_LARGE    (layers) a new layer would exceed the limit of kith_filter_limit()
+ *   KITH_E_TOO_LARGE    (layers) a new layer would exceed the limit of kith_filter_set_limit()
  *   KITH_E_READONLY     the filter is a mapped file or a view
  *   KITH_E_BUSY         adders are open
  *   KITH_E_CORRUPT      the filter was opened with KITH_OPEN_LAZY and is damaged. Every call that changes a filter
@@ -463,8 +466,9 @@ typedef kith_status (*kith_write)(void *context, const void *bytes, size_t byte_
 KITH_API KITH_MUST_USE kith_status kith_filter_write(kith_filter *filter, uint64_t offset, uint64_t byte_count,
                                                      kith_write write, void *context);
 
-/* Moves `byte_count` bytes of memory of a filter: returns the new address, where the content already is, or the old
- * address if they stay. The new memory must be as if the allocator of the filter had returned it, with alignment 64. */
+/* Your function that moves `byte_count` bytes of memory of a filter. It allocates new memory, copies the bytes, frees
+ * the old memory and returns the new address; or it does nothing and returns the old address. The new memory must be as
+ * if the allocator of the filter had returned it, with alignment 64. */
 typedef void *(*kith_move)(void *context, void *memory, size_t byte_count);
 
 /* For programs that defragment their memory: calls `move` for each block of the filter, and uses the addresses that it
@@ -525,9 +529,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_open_fd(int fd, unsigned flags, c
  * exchanges it atomically with the old file, syncs the folder, and deletes the old file. If `path` is a symbolic link,
  * the file that it points to is replaced. The new file has the owner and mode of the one that it replaces, as far as
  * the caller may set them, except that a file with a secret key gets mode 0600. On any failure the old file is
- * unchanged. There is one exception: if the last step, the sync of the folder, fails, and the exchange cannot be
- * undone, the new file stays in place. A file system that can only rename (NFS, some FUSE) can never undo it. Temporary
- * files of this target that killed processes have left are removed.
+ * unchanged. There is one exception: if the sync of the folder fails, and the exchange cannot be undone, the new file
+ * stays in place. A file system that can only rename (NFS, some FUSE) can never undo it. Temporary files of this target
+ * that killed processes have left are removed.
  *
  * The call does not lock the file for the caller: if two programs open, change and save one file at the same time, the
  * changes of one are lost (docs/format.md says how the commands of kith lock a file).

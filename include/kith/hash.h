@@ -71,7 +71,8 @@ KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t
  * left by 3 bits, so that the high bits of the result are the random ones, as in the other families. If values are
  * mapped to m slots, the probability that k words fall into k given slots is at most (1/m + 1/p)^k, not exactly 1/m^k.
  *
- * How a key becomes a value. The seed of XXH3 is part of the function:
+ * How a key becomes a value. In every family, kith_function_draw() also draws a seed, with which "XXH3 of the key" is
+ * computed:
  *
  *     family                       key of 4 or 8 bytes                           key of another size
  *     xxh3                         the function of the key as a word             XXH3 of the key is the value itself

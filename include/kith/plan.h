@@ -65,7 +65,7 @@ typedef struct kith_filter_spec {
     uint64_t capacity;   /* n: how many distinct keys must fit */
     double rate;         /* 0 < rate < 1: probability of a false positive at full capacity; see kith_plan.rate */
     uint64_t bytes;      /* the filter has at most this size; the planner uses as much of it as it can */
-    uint64_t max_bytes;  /* a larger filter is refused with KITH_E_TOO_LARGE, also if it grows (kith_filter_limit).
+    uint64_t max_bytes;  /* a larger filter is refused with KITH_E_TOO_LARGE, also if it grows (kith_filter_set_limit).
                             For capacities and rates that you do not trust; 0: no limit */
     const char *options; /* "name=value name=value", see kith_option; NULL: the defaults */
     kith_hash hash;      /* all 0: XXH3, seed 0 */
@@ -100,17 +100,18 @@ typedef struct kith_plan {
                                   tables that stay in cache are not counted */
     unsigned max_copies;       /* how often one key can be stored; 1 without KITH_CAN_COPIES. Cuckoo kinds store a few
                                   copies more, until a stash is full: see kith_filter_add(). Layers of a cuckoo kind
-                                  store at most 2 * max_copies in all layers together, and as many more as a stash has
-                                  entries */
+                                  store at most 2 * max_copies + s copies in all layers together, where s is the size of
+                                  one stash in entries */
     double failure;            /* probability that `capacity` distinct keys do not all fit */
     const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
     uint64_t search_slots;     /* the most slots that one add visits when it has to move entries to free a slot,
-                                  whatever the keys are. To visit a slot is to examine its entry; for each entry, the
-                                  slots of its other place are also tested for an empty one. A slot that is visited
-                                  twice counts twice. 0 for kinds that do not search. It is at most twice 16,384 (the
-                                  search, and a second pass for the stash), plus 4,096 for the short search of overlap
-                                  before. With insert=walk: twice the slots of `max` buckets (the walk, and the way
-                                  back). For layers, the number of the newest layer */
+                                  whatever the keys are. To visit a slot is to examine its entry. The slots of the
+                                  other bucket (or window) of that entry are tested for an empty one as well, but do
+                                  not count as visited. A slot that is visited twice counts twice. 0 for kinds that do
+                                  not search. At most 2 * 16,384: the search, and a second pass that looks for an entry
+                                  that can go to the stash. overlap: up to 4,096 more, because a simpler search is
+                                  tried first. With insert=walk: twice the slots of `max` buckets (the walk, and the
+                                  way back). For layers: search_slots of the newest layer */
     unsigned lookup_cells;     /* how many cells a lookup reads at most (layers: per layer): the bits or counters of the
                                   key, its candidate slots (cuckoo kinds), or the cells whose XOR is compared with the
                                   fingerprint (static kinds). ribbon: 64, of which about half are XORed. Of two static

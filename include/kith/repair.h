@@ -11,9 +11,9 @@
  *                      checksums, if the pages that they belong to are sound. The search for a flipped bit is slow, so
  *                      only four damaged pages of 64 KiB are searched, the first ones. A smaller page of n bytes counts
  *                      as (n / 65,536)^2 pages; a page that had only zeros is recognised without a search
- *   Bloom kinds,       Every cell of a damaged page is set to its largest value. No key is lost, but other keys are
- *   counting kinds     found more often: kith_filter_stats.rate_now. Keys can be added only if the filter is not too
- *                      full because of this. If all pages are damaged, nothing can be saved
+ *   Bloom kinds        Every cell (bit or counter) of a damaged page is set to its largest value. No key is lost, but
+ *                      other keys are found more often: kith_filter_stats.rate_now. Keys can be added only if the
+ *                      filter is not too full because of this. If all pages are damaged, nothing can be saved
  *   cuckoo, overlap    The entries of a damaged page are kept as they are. Those in bytes that are wrong are lost:
  *                      these keys are no longer found. keys_at_risk bounds their number
  *   fuse, ribbon       A damaged page is kept as it is. A key is found only if all bits that its lookup reads are
@@ -84,14 +84,15 @@ typedef struct kith_repair_report {
  * in memory, can be changed, and is not the snapshot of a store. No file is changed. A file that is not damaged gives
  * the filter that kith_filter_open() or kith_store_open() gives.
  *
- * The store must not be open for writing while it is read. No lock is taken, because none can be where a broken disk is
- * mounted read-only.
+ * The store must not be open for writing while it is read. This call takes no lock, because that is impossible on a
+ * disk that is mounted read-only, as broken disks often are.
  *
  * KITH_OK does not mean that nothing is lost: read the report, above all is_whole and may_miss_keys. Otherwise
- *   KITH_E_CORRUPT    nothing can be saved: the header is damaged, or every page, or what remains is not valid
+ *   KITH_E_CORRUPT    nothing can be saved: more than one byte of the header is wrong, or every page is damaged (Bloom
+ *                     kinds, and layers of them), or what remains is not valid
  *   KITH_E_TRUNCATED  less than a quarter of the file is there
  *   KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND
- *   KITH_E_MEMORY     file and filter are in memory at the same time
+ *   KITH_E_MEMORY     out of memory; the file and the filter are in memory at the same time
  *   KITH_E_ARGUMENT   report->struct_bytes is not valid
  *   KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO: the file cannot be opened
  *

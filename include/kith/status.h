@@ -4,7 +4,7 @@
  * file are exactly as they were before the call, with these exceptions:
  *
  *   - Calls for many keys (_many, kith_builder_add_keys) keep the keys before the one that failed.
- *   - On some file systems, a save that fails in its very last step may already have replaced the file
+ *   - On some file systems, a save that fails when it syncs the folder may already have replaced the file
  *     (kith_filter_save).
  *   - After a failed kith_builder_finish() or kith_builder_each() no digests can be added.
  *   - kith_store_create() and kith_store_convert() leave a complete new store if only opening it fails.

@@ -22,8 +22,9 @@
  * Recovery. kith_store_open() maps the snapshot and repeats the operations in the journal. Every operation that was
  * acknowledged as durable is there, no operation is there twice, and of a batch all operations are there or none. The
  * outcome of an operation depends only on the filter and the digest. So an operation that failed (for example with
- * KITH_E_FULL) fails again when it is repeated. This is as durable as fsync is: a disk that reports data as written
- * when it is not can lose it.
+ * KITH_E_FULL) fails again when it is repeated. (Only KITH_E_MEMORY and KITH_E_TOO_LARGE depend on more; operations
+ * that failed with one of these are removed from the journal.) This is as durable as fsync is: a disk that reports data
+ * as written when it is not can lose it.
  *
  * There are no hidden threads. Syncs and checkpoints that are due happen inside calls for this store. A program that
  * may be idle for longer than its interval must call kith_store_tick() from time to time.
@@ -36,15 +37,17 @@
  * refuses (for example with KITH_E_FULL) stays in the journal. If it is no longer certain what is on the disk, because
  * a sync of the journal failed, or because a rollback or the replacement of a file could be neither completed nor
  * undone, the store becomes read-only. (A failed sync is not repeated, because the second one may succeed although the
- * data is lost.) Then kith_store_info.failure says why, all later changes return KITH_E_READONLY, and
- * kith_store_close() returns the failure. What was acknowledged as durable before is still on the disk. After
- * KITH_E_IO, KITH_E_NO_SPACE, KITH_E_PERMISSION and KITH_E_NO_FILE, errno holds the reason.
+ * data is lost.) After a failed sync, the store also returns to the state of the last successful one, in the file and
+ * in memory: operations since then, which were not acknowledged as durable, are gone. When a store is read-only,
+ * kith_store_info.failure says why, all later changes return KITH_E_READONLY, and kith_store_close() returns the
+ * failure. What was acknowledged as durable before is still on the disk. After KITH_E_IO, KITH_E_NO_SPACE,
+ * KITH_E_PERMISSION and KITH_E_NO_FILE, errno holds the reason.
  *
- * A damaged snapshot. Opening verifies only the header of the snapshot, so that it takes the same time for any size.
- * Lookups in a damaged body may be wrong, as with KITH_OPEN_LAZY. A checkpoint verifies every page of the old snapshot
- * before it writes the new one. If it finds damage, it returns KITH_E_CORRUPT, and the old snapshot and the journal
- * stay as they are. kith_store_verify() checks at any time. With options.no_map, opening verifies everything.
- * kith/repair.h saves what can be saved of a damaged store.
+ * A damaged snapshot. Opening verifies only the headers and the notes of the snapshot, not its body, so that it takes
+ * the same time for any size. Lookups in a damaged body may be wrong, as with KITH_OPEN_LAZY. A checkpoint verifies
+ * every page of the old snapshot before it writes the new one. If it finds damage, it returns KITH_E_CORRUPT, and the
+ * old snapshot and the journal stay as they are. kith_store_verify() checks at any time. With options.no_map, opening
+ * verifies everything. kith/repair.h saves what can be saved of a damaged store.
  *
  * Threads: calls that take a const store may run on any number of threads at the same time. A call that takes a
  * non-const store must be the only one that uses it. */
@@ -67,7 +70,8 @@ typedef enum kith_store_flags {
 /* When operations are synced to the disk. In every mode, kith_store_sync(), kith_store_commit() and kith_store_close()
  * sync everything that was written before. */
 typedef enum kith_store_sync_mode {
-    KITH_SYNC_CALL = 0,     /* before each call returns: success means durable */
+    KITH_SYNC_CALL = 0,     /* before each call returns: success means durable. (In a batch of kith_store_begin():
+                               before kith_store_commit() returns) */
     KITH_SYNC_BATCH = 1,    /* when sync_operations operations are not synced yet: one sync for all of them. (The
                                batches of kith_store_begin() are something else) */
     KITH_SYNC_INTERVAL = 2, /* sync_ms milliseconds after the first operation that is not synced; this is checked at
@@ -86,7 +90,7 @@ typedef struct kith_store_options {
     uint64_t checkpoint_ms;    /* a checkpoint is also due this long after the last one (or after opening), if there
                                   were operations since; default: never */
     uint64_t close_bytes;      /* kith_store_close() makes a checkpoint if the journal is larger; default: 4 MiB */
-    uint64_t max_bytes;        /* the filter must not grow beyond this size: kith_filter_limit(); default: no limit */
+    uint64_t max_bytes; /* the filter must not grow beyond this size: kith_filter_set_limit(); default: no limit */
     const kith_allocator *allocator; /* NULL: the C library's */
     int lock; /* 0, the default: the store opens and locks FILE-lock itself. If the caller has locked that file already,
                  with flock(LOCK_EX), this is its descriptor + 1 (because descriptor 0 is valid), and the store does not
@@ -110,8 +114,8 @@ typedef struct kith_store_options {
 /* Creates a store that contains the keys of `filter`, and opens it for writing. The filter itself is only read (its
  * checksums may be updated, as by kith_filter_save()), and still belongs to you.
  *
- * A file at `path` is replaced: by the same rules as kith_filter_save() if it is a plain file. If it is a store, it
- * continues to be that store with other content: its journal is replaced by an empty one, and readers see the new
+ * If there is a plain file at `path`, it is replaced by the same rules as in kith_filter_save(). If there is a store,
+ * it stays the same store and only gets other content: its journal is replaced by an empty one, and readers see the new
  * content after a refresh. A crash leaves either the old content or the new one.
  *
  * Returns KITH_E_UNSUPPORTED if the filter is of a static kind, KITH_E_LOCKED if the store is open for writing,
@@ -166,9 +170,9 @@ KITH_API KITH_MUST_USE kith_status kith_store_open_fd(int snapshot, int journal,
 /* Syncs what is not synced yet, makes a checkpoint if the journal is larger than options.close_bytes, and frees the
  * store, also if it returns a failure. A batch that was not committed is rolled back. NULL is allowed.
  *
- * Returns KITH_OK if every operation is durable, and for a reader. If a sync failed, operations since the last
- * successful one may be lost. If only the checkpoint failed, its status is returned although every operation is durable
- * in the journal. */
+ * Returns KITH_OK for a reader, and for a writer if the sync succeeded and so did the checkpoint, if one was due: every
+ * operation is then durable. If a sync failed, operations since the last successful one may be lost. If only the
+ * checkpoint failed, its status is returned, but every operation is durable in the journal. */
 KITH_API kith_status kith_store_close(kith_store *store);
 
 /* ---- changing ----
@@ -178,7 +182,8 @@ KITH_API kith_status kith_store_close(kith_store *store);
  *   KITH_E_NO_SPACE, KITH_E_IO   the journal could not be extended. If even the incomplete record could not be removed,
  *                     the store is read-only from then on. After a failed sync it always is */
 
-/* Adds a key. With KITH_SYNC_CALL, KITH_OK means that the key is durable; see kith_store_durable(). */
+/* Adds a key. With KITH_SYNC_CALL, KITH_OK means that the key is durable (inside a batch of kith_store_begin(): only
+ * after kith_store_commit()). See kith_store_durable(). */
 KITH_API KITH_MUST_USE kith_status kith_store_add(kith_store *store, const void *key, size_t key_bytes, bool *was_new);
 KITH_API KITH_MUST_USE kith_status kith_store_add_digest(kith_store *store, uint64_t digest, bool *was_new);
 
@@ -224,9 +229,9 @@ KITH_API KITH_MUST_USE kith_status kith_store_tick(kith_store *store);
 /* Writes a new snapshot and starts a new journal, unless there were no operations since the last checkpoint.
  *
  * Returns KITH_E_CORRUPT if the old snapshot is damaged, KITH_E_BUSY inside a batch, and the codes of
- * kith_filter_save(). After a failure the store can be used as before, unless the new journal could be neither put in
- * place nor removed; then it is read-only (kith_store_info.failure). Cost: reads the old snapshot, writes a new one.
- * Memory that the changed pages needed is free afterwards. */
+ * kith_filter_save(). After a failure the store can be used as before, unless the new journal could neither be put in
+ * place and opened, nor be removed durably; then it is read-only (kith_store_info.failure). Cost: reads the old
+ * snapshot, writes a new one. Memory that the changed pages needed is free afterwards. */
 KITH_API KITH_MUST_USE kith_status kith_store_checkpoint(kith_store *store);
 
 /* Replaces the whole content of the store by the keys of `filter`, which may be of another kind, and starts a new

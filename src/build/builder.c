@@ -270,7 +270,7 @@ kith_status kith_builder_add_keys(kith_builder *b, const kith_key *keys, size_t 
 
 /* ---- finishing ---- */
 
-kith_status kith_builder_count(kith_builder *b, uint64_t *keys) {
+kith_status kith_builder_end_input(kith_builder *b, uint64_t *keys) {
     assert(b != NULL && keys != NULL);
     if (b->finished)
         return KITH_E_ARGUMENT;
@@ -287,7 +287,7 @@ kith_status kith_builder_each(kith_builder *b, kith_build_take take, void *conte
     assert(b != NULL && take != NULL);
     uint64_t keys;
     kithi_collection_reader reader;
-    kith_status status = kith_builder_count(b, &keys);
+    kith_status status = kith_builder_end_input(b, &keys);
     if (status == KITH_OK && kithi_collection_may_have_repeats(&b->collection))
         status = kithi_collection_compact(&b->collection);
     if (status == KITH_OK)

@@ -54,7 +54,7 @@ kith_status kithi_collect(kithi_collection *c, const uint64_t *digests, size_t n
 /* Takes an array that belongs to the caller as the whole content of an empty collection. */
 void kithi_collect_borrow(kithi_collection *c, const uint64_t *digests, size_t n);
 
-/* Sets c->keys. No digests can be added after this call. Returns the codes of kith_builder_count(). */
+/* Sets c->keys. No digests can be added after this call. Returns the codes of kith_builder_end_input(). */
 kith_status kithi_collection_count(kithi_collection *c);
 
 /* Shrinks the array of digests in memory to its content. If there is no memory for the smaller array, it stays as it
@@ -62,7 +62,7 @@ kith_status kithi_collection_count(kithi_collection *c);
 void kithi_collection_trim(kithi_collection *c);
 
 /* Drops repeats and moves all digests, which must be in memory, to disk. Repeats must not be kept. Sets c->keys.
- * Returns the codes of kith_builder_count(); on failure nothing is lost. */
+ * Returns the codes of kith_builder_end_input(); on failure nothing is lost. */
 kith_status kithi_collection_spill(kithi_collection *c);
 
 /* For digests on disk, after kithi_collection_count(). kithi_collection_part_keys() returns how many digests part p

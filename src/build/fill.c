@@ -1,8 +1,8 @@
 /* Fills filters. The result has the same bytes as if the digests had been added one by one, in order ("adds in order").
  *
- * Parts. A kind with regions (kind.h) can be filled region by region. The parts of build/partition.h fit in cache,
- * equal digests are in the same part, and threads take one part after the other. Each thread has its own handle on the
- * filter's body; the counts and fills of the handles are added up at the end.
+ * Parts. A kind with regions (kind.h) can be filled region by region. The parts of build/partition.h usually fit in
+ * cache, equal digests are in the same part, and threads take one part after the other. Each thread has its own handle
+ * on the filter's body; the counts and fills of the handles are added up at the end.
  *
  *     digests  ->  sort by part  ->  add part by part, without repeats
  *
@@ -459,9 +459,9 @@ kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n,
 
 /* ---- complete lists ---- */
 
-/* If there are few keys, spot checks for crowded blocks (filters/common/crowding.h) before some of the adds take a
- * large part of the time. They are not needed if a pass over the body follows, because a filter that is not crowded in
- * the end never was. */
+/* A spot check for crowded blocks (filters/common/crowding.h) is made before some of the adds. If there are few keys,
+ * these checks take a large part of the time. They are not needed if a pass over the body follows, because a filter
+ * that is not crowded in the end never was. */
 kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n) {
     kith_filter *inner = innermost(f);
     size_t done = 0;

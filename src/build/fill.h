@@ -40,7 +40,7 @@ kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n,
  * result is that of adds in order followed by kithi_fill_crowded(): KITH_E_FULL if that is true. */
 kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n);
 
-/* Adding fewer digests than this one by one is faster than sorting them into parts. */
+/* If there are fewer digests than this, adding them one by one is faster than sorting them into parts. */
 #define KITHI_FILL_PARTS_MIN ((size_t)1 << 17)
 
 #endif

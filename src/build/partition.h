@@ -1,9 +1,10 @@
 /* build/partition.h: sorts digests by the part of the filter that they belong to.
  *
  * Adds and lookups at random positions of a large body wait for memory. They do not if the digests are sorted by parts
- * of the body, each of which fits in a core's cache. Parts share no byte, so different threads can process them.
- * Sorting reads and writes each digest once, sequentially, which is several times as fast as random access to cache
- * lines.
+ * of the body, each of which fits in a core's cache. (In bodies above 64 MiB the parts are larger, because there are at
+ * most KITHI_PARTS_MAX.) Parts share no byte, so different threads can process them. Sorting reads each digest twice,
+ * sequentially, and writes it once, sequentially within each part. That is several times as fast as random access to
+ * cache lines.
  *
  *     region of digest d  =  high half of (d * regions)        in all kinds that have regions
  *     part                =  region * parts / regions          whole regions, nearly the same number in each part

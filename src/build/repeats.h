@@ -9,7 +9,8 @@
  *
  * *copy is NULL if there are no repeats. Otherwise it holds the *kept digests that remain, in a block of n * 8 bytes
  * that the caller must release. Returns false if there is no memory. Besides the copy it needs up to 3 bytes per digest
- * while it runs if few digests are repeats, and up to 34 if most are. */
+ * while it runs if few digests are repeats, and up to 34 if most are. (Up to 4096 digests need 8 bytes each for a
+ * bitmap, even if none are repeats: see repeats.c.) */
 bool kithi_drop_repeats(const kith_allocator *allocator, const uint64_t *digests, size_t n, const uint64_t *firsts,
                         uint64_t **copy, size_t *kept);
 

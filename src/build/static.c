@@ -19,10 +19,9 @@
  * reads one part and builds its regions. Otherwise all parts are read into memory at once.
  *
  * Memory. A thread that builds a region needs working memory (kithi_kind.build_bytes) and, if the digests are on disk,
- * space for those of the region. The number of threads is lowered until all of this fits in the memory limit. If not
- * even one thread fits while all digests are in memory, they are moved to disk, unless there are no more of them than
- * one region may have. The memory that one thread then needs is the least possible, so one thread is used even if this
- * exceeds the limit. */
+ * space for those of the region. The number of threads is lowered until all of this fits in the memory limit. If even
+ * one thread does not fit while all digests are in memory, the digests are moved to disk, if a build from disk holds
+ * fewer of them in memory (fits_in_memory). One thread is always used, even if it exceeds the limit. */
 #include "build/static.h"
 
 #include <string.h>

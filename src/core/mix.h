@@ -8,8 +8,8 @@
  *        |-- d * golden modulo 2^64; both halves of d * M, XORed      lane words: cells of the blocked kinds
  *        '-- mix(d + golden), mix(d + 2 golden), …                    words: of ribbon, of tables, of random walks
  *
- * F is the number of fingerprints; M is KITHI_PROBE, golden is KITHI_GOLDEN and mix is kithi_mix(), all below. Both
- * factors of the products for place and fingerprint have 32 bits, because vector instructions multiply only such
+ * F is the number of fingerprints; M is KITHI_PROBE_FACTOR, golden is KITHI_GOLDEN and mix is kithi_mix(), all below.
+ * Both factors of the products for place and fingerprint have 32 bits, because vector instructions multiply only such
  * numbers at full speed. The high half of such a product is its upper 32 bits.
  *
  * The XOR makes the fingerprint independent of region and place. Let r = log2(regions) and p = log2(places). Given the
@@ -35,8 +35,8 @@
  * hashing, where cell i comes from a + i*b for two hashes a and b of the key, they would not be: the rate would be 7%
  * higher with a hundred keys, and 59% higher with ten.
  *
- * The words of the last line (kithi_word) mix all 64 bits of the digest, so all their bits may be used. mix is the
- * finaliser of SplitMix64 (variant 13 of David Stafford's search): a bijection in which every input bit flips every
+ * The words of the last line (kithi_mixed_word) mix all 64 bits of the digest, so all their bits may be used. mix is
+ * the finaliser of SplitMix64 (variant 13 of David Stafford's search): a bijection in which every input bit flips every
  * output bit with probability near 1/2. Word i of a digest is the i-th output of a SplitMix64 generator started at the
  * digest. */
 #ifndef KITHI_CORE_MIX_H
@@ -65,7 +65,7 @@ static inline uint64_t kithi_unmix(uint64_t x) {
 }
 
 /* Word i of a digest, i = 0, 1, … */
-static inline uint64_t kithi_word(uint64_t digest, uint64_t i) {
+static inline uint64_t kithi_mixed_word(uint64_t digest, uint64_t i) {
     return kithi_mix(digest + (i + 1) * KITHI_GOLDEN);
 }
 
@@ -73,12 +73,12 @@ static inline uint64_t kithi_word(uint64_t digest, uint64_t i) {
  * good multipliers for congruential pseudorandom number generators", 2022). Take two probe words of a digest as the
  * coordinates of a point in the plane. For all digests together these points form a lattice, which depends on how many
  * words the two are apart, at most 63. Its shortest vector is always at least 2^29.5 long; 2^32 would be ideal. */
-#define KITHI_PROBE UINT64_C(0xf1357aea2e62a9c5)
+#define KITHI_PROBE_FACTOR UINT64_C(0xf1357aea2e62a9c5)
 
 /* The probe word that follows `word`. The first one, probe word 0, follows the digest. Use only its high bits, by
  * kithi_mulhi(): the low bits of all probe words depend only on the low bits of the digest. */
 static inline uint64_t kithi_next_probe(uint64_t word) {
-    return word * KITHI_PROBE;
+    return word * KITHI_PROBE_FACTOR;
 }
 
 /* Returns lane word 0 or 1 of a digest. All bytes of both can be used. Word 0 takes one multiplication and is a
@@ -87,7 +87,7 @@ static inline uint64_t kithi_next_probe(uint64_t word) {
 static inline uint64_t kithi_lane_word(uint64_t digest, unsigned i) {
     if (i == 0)
         return digest * KITHI_GOLDEN;
-    uint64_t low, high = kithi_mul_wide(digest, KITHI_PROBE, &low);
+    uint64_t low, high = kithi_mul_wide(digest, KITHI_PROBE_FACTOR, &low);
     return high ^ low;
 }
 
@@ -118,9 +118,9 @@ static inline kithi_place kithi_place_of(uint64_t digest, uint64_t regions, uint
     return at;
 }
 
-/* Returns a fingerprint in 1 … top; `top` is F above. */
-static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
-    return 1 + (at.rest * top >> 32);
+/* Returns a fingerprint in 1 … fingerprint_max, which is F above. */
+static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t fingerprint_max) {
+    return 1 + (at.rest * fingerprint_max >> 32);
 }
 
 /* Spreads a fingerprint over 32 bits. A single product would not do: the results of consecutive fingerprints would

@@ -11,7 +11,8 @@
  * It uses the compiler's vector types, exactly as wide as a register, because the compiler keeps wider ones in memory.
  * The compiler chooses the instructions for vector types in each function before it inlines the function. Each function
  * must therefore be marked for its instruction set, which is why this file is included twice like a template. With AVX2
- * each round works on two registers in turn, because one register alone would wait for its own results. */
+ * the eight lanes take two registers. Their instructions do not depend on each other, so the processor works on one
+ * register while it waits for results of the other. */
 #define SIP_PARTS (LANES / SIP_WIDE)
 
 typedef uint64_t SIP_SET(lanes) __attribute__((vector_size(8 * SIP_WIDE)));

@@ -17,7 +17,7 @@
  * 7.4 bits more than in a single filter of rate `rate`; with halving it would be 10 bits more.
  *
  * In memory each appended layer has its own block, so growing copies nothing; layers_blocks.c describes this. If there
- * is not enough memory, or if the limit of the handle (kith_filter_limit) would be exceeded, nothing changes.
+ * is not enough memory, or if the limit of the handle (kith_filter_set_limit) would be exceeded, nothing changes.
  *
  * Adding. If the inner kind does not store copies, a key for which an older layer returns true is not added again. If
  * it stores copies, every key is added.
@@ -139,7 +139,7 @@ static void seal(kith_filter *f) {
         kithi_filter_seal(&kithi_layers_of(f)[i]);
 }
 
-static kith_status fresh(kithi_head *head) {
+static kith_status empty_head(kithi_head *head) {
     kithi_layers_geometry g = kithi_layers_decode(head).layers;
     g.count = 1;
     kithi_layers_encode(&g, head);
@@ -175,14 +175,14 @@ static bool has(const kith_filter *f, uint64_t digest) {
 /* The context of look_shifted(). Cells of a layer are numbered after those of the older layers: `first` is the number
  * of its first cell. */
 typedef struct shifted {
-    kith_look look;
+    kith_look report;
     void *context;
     uint64_t first;
 } shifted;
 
 static void look_shifted(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
     const shifted *s = context;
-    s->look(s->context, s->first + cell, holds, wanted);
+    s->report(s->context, s->first + cell, holds, wanted);
 }
 
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
@@ -430,7 +430,7 @@ const kithi_kind kithi_kind_layers = {
     .copies = copies,
     .stats = stats,
     .check = check,
-    .fresh = fresh,
+    .empty_head = empty_head,
     .clear = kithi_layers_clear,
     .init = kithi_layers_init,
     .attach = kithi_layers_attach,

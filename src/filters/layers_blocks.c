@@ -13,7 +13,7 @@
  * notes.
  *
  * Growing needs memory for the new layer and for the handles. Until both are allocated nothing changes. The size that
- * the file would have after the growth is compared with the limit (kith_filter_limit). The memory in use is at most
+ * the file would have after the growth is compared with the limit (kith_filter_set_limit). The memory in use is at most
  * that size, apart from the handles. It is not compared itself, because it depends on which layers are in the filter's
  * block, and the result of an add must depend on nothing but the filter's bytes, the limit and the digest. */
 #include "filters/layers_blocks.h"
@@ -183,7 +183,7 @@ kith_status kithi_layers_grow(kith_filter *f) {
     uint64_t block_bytes = kithi_layers_padded(layer_bytes), body_bytes = f->head.body_bytes + block_bytes;
     if (!kithi_block_bytes(body_bytes, &grown_bytes))
         return KITH_E_FULL;
-    if (!kithi_filter_may_take(f, f->head.notes_bytes, grown_bytes))
+    if (!kithi_filter_limit_allows(f, f->head.notes_bytes, grown_bytes))
         return KITH_E_TOO_LARGE;
     uint8_t *block = kithi_allocate(&f->allocator, block_bytes);
     if (block == NULL)

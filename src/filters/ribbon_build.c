@@ -40,8 +40,8 @@
 #define PART_KEYS 4096 /* a part with more keys, which never happens with hashes, is sorted in place */
 
 /* A group with more keys is bumped without trying. A group has at most 80 starts, so its ribbons cover at most 143
- * slots, and no more of its equations can be independent. Groups of hashes never have this many keys; for other digests
- * the limit bounds the time that is spent on a group. */
+ * slots, and at most 143 of its equations are independent. Groups of hashes never have this many keys; for other
+ * digests the limit bounds the time that is spent on a group. */
 #define GROUP_KEYS 512
 
 typedef struct workspace {

@@ -39,7 +39,7 @@ typedef struct kithi_ribbon {
 
 /* The hash of a digest at a level. It is a bijection, so distinct digests always have distinct hashes. */
 static inline uint64_t kithi_ribbon_hash(uint64_t digest, uint64_t salt, unsigned level) {
-    return kithi_word(digest, salt * KITHI_RIBBON_LEVELS + level);
+    return kithi_mixed_word(digest, salt * KITHI_RIBBON_LEVELS + level);
 }
 
 /* Returns the equation of a hash. hash * starts / 2^64 is a number with an integer and a fractional part. The integer

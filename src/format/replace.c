@@ -255,7 +255,7 @@ static bool choose_name(const char *target_name, temp_name name) {
 }
 
 /* Removes a file that has a temporary name of this target, unless a process is using it or it is not ours. A save gives
- * its file to the owner of the file that it replaces, so that owner's files count as ours, too. */
+ * its file to the owner of the file that it replaces, and therefore the files of that owner count as ours, too. */
 static void remove_leftover(const struct target *t, const char *name) {
     struct stat st;
     int fd = kithi_openat(t->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);

@@ -28,9 +28,9 @@
  *                     rejected before anything is written); ELOOP: too many links; EIO: disk error
  *
  * After a failure errno holds the reason, the old file is unchanged, including its inode (or there still is none), and
- * no other file is left behind. There is one exception: the last step, the sync of the folder, fails, and the exchange
- * of the two names cannot be undone. On file systems that cannot exchange names (NFS, some FUSE) it never can; on
- * others, only if the rename back fails, too. Then the complete new file stays in place, and the old one is gone (or,
+ * no other file is left behind. There is one exception: the last step, the sync of the folder, fails, and the old file
+ * cannot get its name back. On file systems that cannot exchange names (NFS, some FUSE) this is always so. On others it
+ * happens only if the rename back fails, too. Then the complete new file stays in place, and the old one is gone (or,
  * if it cannot even be removed, still has a temporary name). A failed fsync is final and never retried; call again to
  * write a fresh file.
  *
@@ -39,11 +39,12 @@
  * to the caller or to the folder's owner. Other hard links to the old file keep the old bytes.
  *
  * Access. A replaced file keeps its owner, group, permission bits and POSIX access list. Set-id bits are dropped, and
- * other extended attributes are not copied. The caller needs permission to read and write the folder, but none for the
- * old file: even a file of mode 0444 is replaced. If the caller may not give the file to the old owner or group, the
- * file belongs to the caller and the permission bits are reduced so that nobody gains access. A new file gets mode 0666
- * minus the umask, as from open(2). `secret` is for bytes that contain a key: such a file has mode 0600 from its first
- * byte on, whatever the mode of the file that it replaces.
+ * other extended attributes are not copied. If the old access list cannot be read (the caller may not read the old
+ * file, or the list is larger than 4 KiB), only the owner keeps access. The caller needs permission to read and write
+ * the folder, but none for the old file: even a file of mode 0444 is replaced. If the caller may not give the file to
+ * the old owner or group, the file belongs to the caller and the permission bits are reduced so that nobody gains
+ * access. A new file gets mode 0666 minus the umask, as from open(2). `secret` is for bytes that contain a key: such a
+ * file has mode 0600 from its first byte on, whatever the mode of the file that it replaces.
  *
  * Temporary files. A killed process or a power cut can leave a file ".NAME.kith-xxxxxx" next to the target: the
  * unfinished new file or the displaced old one. Each x is a letter a to z or a digit 2 to 7, and NAME is truncated to

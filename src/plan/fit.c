@@ -16,13 +16,14 @@
  *
  * The probability that there is no room is estimated as the sum of two terms, `overload` and `overfull_pairs`, to which
  * those for random walks and for bounded searches are added (see below). `overload` is the tail of a normal
- * distribution whose spread is 15% larger than the measured one. To make the left tail heavier, the load that belongs
- * to z is taken as mean - z * deviation - 0.67 (z^2 - 1) / slots. `overfull_pairs` is the expected number of sets of c
- * + 1 keys on one pair of places; it is doubled to account for larger such sets. The sum was compared with measured
- * probabilities between 10^-1 and 10^-7 at 142 points, with n from 5 to 2000. It was higher at all of them but one, a
- * point with only 7 failures, where it was 12% too low. tests/unit/plan_fits.c repeats the measurement. With b = 1 all
- * failures come from sets of keys that have more keys than slots, and such sets of every size matter. The expected
- * number of all of them is estimated as 4 / (1 - load/0.48)^3 times that of the smallest ones (3 keys).
+ * distribution whose spread is 15% larger than the measured one. A load that is z standard deviations below the mean
+ * would be mean - z * deviation. To make the left tail heavier, 0.67 (z^2 - 1) / slots is subtracted from it as well.
+ * `overfull_pairs` is the expected number of sets of c + 1 keys on one pair of places; it is doubled to account for
+ * larger such sets. The sum was compared with measured probabilities between 10^-1 and 10^-7 at 142 points, with n from
+ * 5 to 2000. It was higher at all of them but one, a point with only 7 failures, where it was 12% too low.
+ * tests/unit/plan_fits.c repeats the measurement. With b = 1 all failures come from sets of keys that have more keys
+ * than slots, and such sets of every size matter. The expected number of all of them is estimated as 4 / (1 -
+ * load/0.48)^3 times that of the smallest ones (3 keys).
  *
  * Few fingerprints. Regions of 2^14 slots were filled until a stash of 64 entries overflowed, with 60 seeds each. The
  * mean load reached does not depend on the width of the fingerprints, down to 4 bits (windows: 0.9641; b = 8: 0.9979),
@@ -130,7 +131,7 @@ uint64_t kithi_fit_region_slots(const kithi_fit_layout *fit, uint64_t half) {
     return (uint64_t)slots_of(fit, (double)half); /* exact, because half is far below 2^50 */
 }
 
-uint64_t kithi_fit_top(const kithi_fit_layout *fit, unsigned slot_bits) {
+uint64_t kithi_fit_fingerprint_max(const kithi_fit_layout *fit, unsigned slot_bits) {
     return (UINT64_C(1) << (slot_bits - fit->window_bits)) - 1;
 }
 
@@ -140,7 +141,8 @@ static unsigned key_slots(const kithi_fit_layout *fit) {
 }
 
 double kithi_fit_rate(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n) {
-    double combinations = (double)size->regions * (double)size->half * (double)kithi_fit_top(fit, size->slot_bits);
+    double combinations =
+        (double)size->regions * (double)size->half * (double)kithi_fit_fingerprint_max(fit, size->slot_bits);
     return -expm1((double)n * log1p(-1 / combinations));
 }
 
@@ -263,20 +265,20 @@ double kithi_fit_room_failure(const kithi_fit_layout *fit, const kithi_fit_size 
 /* Sets means[i - 1] to M(i) of fit.h, i = 1 … EXCESS_MAX. Stirling's number S(k, j) is the number of ways to divide
  * k = c + i keys into j groups, where the keys of a group have equal fingerprints:
  *
- *     M(i) = sets * sum over j < k of S(k, j) x^(k - j)        x = half / top
+ *     M(i) = sets * sum over j < k of S(k, j) x^(k - j)        x = half / fingerprint_max
  *
  * `sets` is the expected number of sets of k keys that would have the same pair of places if all fingerprints were
  * different: overfull_pairs(), with k - 1 in place of c. There is a factor x for each key of a group except the first.
  * To have the same pair, a key with another fingerprint must have two places in common with the others, with
  * probability 1 / half^2. A key of the same group has the fingerprint and one place in common, with probability
- * 1 / (top * half), which is x times as high.
+ * 1 / (fingerprint_max * half), which is x times as high.
  *
  * The term j = k, where all fingerprints differ, is already counted by room_failure(). If x > 1, most of the sum is the
  * term j = 1. */
-static void count_collision_sets(const kithi_fit_layout *fit, double regions, double half, double top,
+static void count_collision_sets(const kithi_fit_layout *fit, double regions, double half, double fingerprint_max,
                                  const key_terms *keys, double means[EXCESS_MAX]) {
     unsigned c = key_slots(fit);
-    double x = half / top, sets = overfull_pairs(c, regions, half, keys->log_sets);
+    double x = half / fingerprint_max, sets = overfull_pairs(c, regions, half, keys->log_sets);
     for (unsigned k = c + 1; k <= c + EXCESS_MAX; k++) {
         const double *stirling = keys->stirling[k - c - 1];
         double sum = 0;
@@ -295,7 +297,7 @@ typedef struct collisions {
     double regions, means[EXCESS_MAX], sets, entries;
 } collisions;
 
-static collisions collisions_of(const kithi_fit_layout *fit, double regions, double half, double top,
+static collisions collisions_of(const kithi_fit_layout *fit, double regions, double half, double fingerprint_max,
                                 const key_terms *keys) {
     collisions w = {.regions = regions};
     double load = keys->n / regions / slots_of(fit, half);
@@ -303,7 +305,7 @@ static collisions collisions_of(const kithi_fit_layout *fit, double regions, dou
         w.sets = w.entries = INFINITY;
         return w;
     }
-    count_collision_sets(fit, regions, half, top, keys, w.means);
+    count_collision_sets(fit, regions, half, fingerprint_max, keys, w.means);
     double factor = larger_sets(fit, load) / regions;
     for (unsigned i = 0; i < EXCESS_MAX; i++) {
         w.means[i] *= factor;
@@ -337,9 +339,9 @@ static void compute_overflow(const collisions *w, double overflow[STASHES]) {
 }
 
 /* Returns whether a stash of this size is large enough. */
-static bool is_large_enough(unsigned stash, const kithi_fit_layout *fit, double regions, double half, double top,
-                            const key_terms *keys) {
-    collisions w = collisions_of(fit, regions, half, top, keys);
+static bool is_large_enough(unsigned stash, const kithi_fit_layout *fit, double regions, double half,
+                            double fingerprint_max, const key_terms *keys) {
+    collisions w = collisions_of(fit, regions, half, fingerprint_max, keys);
     /* A set needs at most EXCESS_MAX entries, so more than `stash` entries are needed only for
      * m = stash / EXCESS_MAX + 1 sets or more. A Poisson variable of mean `sets` is m or more with a probability of at
      * most sets^m. */
@@ -352,8 +354,8 @@ static bool is_large_enough(unsigned stash, const kithi_fit_layout *fit, double 
 }
 
 static collisions collisions_of_size(const kithi_fit_layout *fit, const kithi_fit_size *size, const key_terms *keys) {
-    return collisions_of(fit, (double)size->regions, (double)size->half, (double)kithi_fit_top(fit, size->slot_bits),
-                         keys);
+    return collisions_of(fit, (double)size->regions, (double)size->half,
+                         (double)kithi_fit_fingerprint_max(fit, size->slot_bits), keys);
 }
 
 double kithi_fit_overflow(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n) {
@@ -382,12 +384,12 @@ static unsigned choose_stash(const kithi_fit_layout *fit, const kithi_fit_size *
     return stash;
 }
 
-/* The input of the search for a size: the layout, the number of keys, fingerprints 1 … top, the size of a stash, and
- * whether any number of fingerprint collisions is accepted. */
+/* The input of the search for a size: the layout, the number of keys, fingerprints 1 … fingerprint_max, the size of a
+ * stash, and whether any number of fingerprint collisions is accepted. */
 typedef struct task {
     const kithi_fit_layout *fit;
     key_terms keys;
-    double top;
+    double fingerprint_max;
     unsigned stash;
     bool any_collisions;
 } task;
@@ -396,7 +398,7 @@ static bool fits(const task *t, double regions, double half) {
     return t->keys.n <= limits_of(t->fit).planned * regions * slots_of(t->fit, half) &&
            room_failure(t->fit, regions, half, &t->keys) <=
                (t->fit->kicks != 0 ? WALK_FAILURE_MAX : ROOM_FAILURE_MAX) &&
-           (t->any_collisions || is_large_enough(t->stash, t->fit, regions, half, t->top, &t->keys));
+           (t->any_collisions || is_large_enough(t->stash, t->fit, regions, half, t->fingerprint_max, &t->keys));
 }
 
 /* Returns the smallest `half`, but at least `least`, with which the keys fit into this many regions. They are known to
@@ -506,7 +508,7 @@ static unsigned expected_width(const kithi_fit_layout *fit, double n, double com
     unsigned best = from;
     double best_bits = INFINITY;
     for (unsigned width = from; width <= to; width++) {
-        double pairs = ceil(combinations / (double)kithi_fit_top(fit, width));
+        double pairs = ceil(combinations / (double)kithi_fit_fingerprint_max(fit, width));
         double bits = width * fmax(n / limits_of(fit).planned, slots_of(fit, pairs));
         if (bits <= best_bits) {
             best = width;
@@ -527,9 +529,9 @@ typedef struct smallest {
  * slots is better, because its rate is lower. */
 static void try_width(task *t, unsigned width, double combinations, uint64_t n, smallest *best) {
     kithi_fit_size size = {.slot_bits = width};
-    t->top = (double)kithi_fit_top(t->fit, width);
+    t->fingerprint_max = (double)kithi_fit_fingerprint_max(t->fit, width);
     if (t->keys.n / limits_of(t->fit).planned * width > best->bits ||
-        !choose_regions_and_stash(t, ceil(combinations / t->top), best->bits, n, &size))
+        !choose_regions_and_stash(t, ceil(combinations / t->fingerprint_max), best->bits, n, &size))
         return;
     double bits = total_bits(t->fit, &size);
     if (!best->found || bits < best->bits || width > best->size.slot_bits)

@@ -77,7 +77,7 @@ typedef struct kithi_fit_size {
 uint64_t kithi_fit_region_slots(const kithi_fit_layout *fit, uint64_t half);
 
 /* Returns F, the largest fingerprint: fingerprints are 1 … F. */
-uint64_t kithi_fit_top(const kithi_fit_layout *fit, unsigned slot_bits);
+uint64_t kithi_fit_fingerprint_max(const kithi_fit_layout *fit, unsigned slot_bits);
 
 /* kithi_fit_rate() returns the expected rate with n keys. The other two return upper estimates of the probability that
  * n distinct keys do not fit: kithi_fit_room_failure() because there is no room, or because a search or walk is too

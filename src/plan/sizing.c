@@ -539,8 +539,8 @@ double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t bl
     return blocked_quantile(lanes, lane_cells, blocks, n, counts, GUARD, EXACT, &slope);
 }
 
-void kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t keys, double deviations,
-                         unsigned steps, double *cells) {
+void kithi_block_fill_limits(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t keys, double deviations,
+                             unsigned steps, double *cells) {
     assert(lane_cells > 2);
     /* The number N of keys in a block is binomial. Let w be the number of cells in a lane, q = 1/blocks and
      * a_i = 1 - i/w. Then z_i = E a_i^N = (1 - q i/w)^keys is the probability that i given cells of a lane are 0.

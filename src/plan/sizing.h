@@ -93,8 +93,8 @@ double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t bl
 /* Let X be the number of cells in use in one block. For i = 0 … steps - 1, sets cells[i] to the mean of X plus
  * `deviations` standard deviations of X, in a filter that has keys * (i + 1) / steps keys. lane_cells must be at least
  * 3. */
-void kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t keys, double deviations,
-                         unsigned steps, double *cells);
+void kithi_block_fill_limits(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t keys, double deviations,
+                             unsigned steps, double *cells);
 
 /* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. If `most`
  * is less than KITHI_BLOCKS_MAX, a result of 0 is found without a search: the quantile is computed at most once, for a

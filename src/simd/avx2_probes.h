@@ -28,7 +28,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_product(__m256i a, uint64_t b0
  * cells[i * KITHI_AVX2_CELLS(k)]. The cells after the k-th are not to be used. k is a constant. */
 KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cells(const uint64_t *digests, size_t n, unsigned k, uint64_t slice,
                                                      uint64_t stride, uint64_t *cells) {
-    const uint64_t m = KITHI_PROBE;
+    const uint64_t m = KITHI_PROBE_FACTOR;
     __m256i slices = _mm256_set1_epi64x((long long)slice), strides = _mm256_set1_epi64x((long long)stride);
     __m256i start = _mm256_mul_epu32(strides, _mm256_setr_epi64x(0, 1, 2, 3)), fourth = _mm256_slli_epi64(strides, 2);
     for (size_t i = 0; i < n; i++) {

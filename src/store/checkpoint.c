@@ -226,7 +226,7 @@ kith_status kith_store_close_plain(kith_store *s) {
 
 /* ---- creating ---- */
 
-/* Returns KITH_E_JOURNAL if there is a file with the name of the journal that is not a journal. Sets *exists to whether
+/* Returns KITH_E_JOURNAL if a file with the name of the journal is neither a journal nor empty. Sets *exists to whether
  * there is a file with this name. */
 static kith_status check_journal_name(const kith_store *s, bool *exists) {
     int file;

@@ -36,7 +36,7 @@ typedef enum kithi_record_type {
 
 typedef enum kithi_record_flags {
     KITHI_RECORD_OPEN = 1 << 0,      /* part of a batch: applied only if a record without this flag ends the batch */
-    KITHI_RECORD_CONTINUES = 1 << 1, /* of the same call as the record before: see kithi_store_repeat() */
+    KITHI_RECORD_CONTINUES = 1 << 1, /* of the same call as the record before: see kithi_store_replay_record() */
 } kithi_record_flags;
 
 typedef struct kithi_record {

@@ -44,7 +44,7 @@ kith_status kithi_store_apply(kith_filter *filter, kithi_record_type type, const
                                     : kith_filter_remove_many(filter, digests, n, done);
 }
 
-kith_status kithi_store_repeat(kith_filter *filter, const kithi_record *r, bool *stopped) {
+kith_status kithi_store_replay_record(kith_filter *filter, const kithi_record *r, bool *stopped) {
     if ((r->flags & KITHI_RECORD_CONTINUES) == 0)
         *stopped = false;
     for (size_t at = 0; at < r->count && !*stopped;) {
@@ -55,28 +55,28 @@ kith_status kithi_store_repeat(kith_filter *filter, const kithi_record *r, bool 
         kith_status status = kithi_store_apply(filter, r->type, digests, n, NULL, &done);
         if (status == KITH_E_UNSUPPORTED)
             return KITH_E_CORRUPT; /* a writer does not write such a record */
-        if (kithi_outcome_varies(status))
+        if (kithi_depends_on_process(status))
             return status;
         *stopped = status != KITH_OK;
     }
     return KITH_OK;
 }
 
-/* Applies the records from *at up to `to`, which a scan has found, except those that the snapshot contains.
- * Sets image->proven_bytes to the end of record number `synced`, if *at is not beyond it. Returns KITH_E_CANCELLED if a
- * record is no longer there: a reader must then begin again. */
+/* Applies the records from *at up to `to`, which a scan has found, except those that the snapshot contains. Sets
+ * image->known_synced_bytes to the end of record number `synced`, if *at is not beyond it. Returns KITH_E_CANCELLED if
+ * a record is no longer there: a reader must then begin again. */
 static kith_status replay(kithi_image *image, kithi_position *at, const kithi_position *to, uint64_t synced) {
     bool stopped = false;
     while (at->offset < to->offset) {
         kithi_record r;
         if (at->sequence <= synced)
-            image->proven_bytes = at->offset;
+            image->known_synced_bytes = at->offset;
         bool found;
         kith_status status = kithi_journal_next(&image->journal, at, &r, &found);
         if (status == KITH_OK && !found)
             return KITH_E_CANCELLED;
         if (status == KITH_OK && r.sequence > image->mark.sequence)
-            status = kithi_store_repeat(image->filter, &r, &stopped);
+            status = kithi_store_replay_record(image->filter, &r, &stopped);
         if (status != KITH_OK)
             return status;
     }
@@ -155,7 +155,7 @@ kith_status kithi_image_map(const kith_store *s, int file, kithi_image *image) {
         image->map = NULL;
         return status;
     }
-    kith_filter_limit(image->filter, s->options.max_bytes);
+    kith_filter_set_limit(image->filter, s->options.max_bytes);
     return KITH_OK;
 }
 
@@ -222,7 +222,7 @@ static kith_status load_once(const kith_store *s, kithi_image *image) {
     uint64_t journal_bytes = 0, synced = 0;
     kithi_position at = image->journal.start;
     image->end = at;
-    image->proven_bytes = at.offset;
+    image->known_synced_bytes = at.offset;
     status = kithi_journal_scan(&image->journal, &image->end, &synced);
     if (status == KITH_OK)
         status = replay(image, &at, &image->end, synced);
@@ -269,7 +269,7 @@ void kithi_store_adopt(kith_store *s, kithi_image *image) {
     s->now.journal = image->journal;
     s->now.end = image->end;
     s->now.tail_bytes = image->tail_bytes;
-    s->now.proven_bytes = image->proven_bytes;
+    s->now.known_synced_bytes = image->known_synced_bytes;
 }
 
 kith_status kithi_store_reload(kith_store *s, const kithi_position *to) {

@@ -83,7 +83,7 @@ typedef struct repair {
     kithi_store_mark mark;
     kith_filter *filter;
     bool is_exact; /* nothing is lost or unsure so far, so operations of the journal have the same outcome as before */
-    bool stopped;  /* for kithi_store_repeat() */
+    bool stopped;  /* for kithi_store_replay_record() */
 } repair;
 
 /* ---- the file ---- */
@@ -190,8 +190,9 @@ static kith_status repair_file(repair *r) {
     r->report.pages_unsure = found.pages_unsure;
     r->report.keys_at_risk = found.keys_at_risk;
     r->is_exact = found.pages_damaged == found.pages_restored && found.pages_unsure == 0;
-    /* In the blocked kinds, the blocks of a page whose cells were all set are crowded (filters/common/crowding.h). The
-     * keys of the journal must not be refused because of that. finish() ends this exception. */
+    /* In the blocked kinds, the repair has set all cells of the damaged pages that it could not restore, so their
+     * blocks are crowded (filters/common/crowding.h). The keys of the journal must not be refused because of that.
+     * finish() ends this exception. */
     if (status == KITH_OK)
         r->filter->crowding.off = found.pages_damaged != found.pages_restored;
     return status;
@@ -293,7 +294,7 @@ static kith_status apply_inexact(repair *r, const kithi_record *record) {
             status = kith_filter_remove_many(r->filter, &digest, 1, NULL);
         else
             r->report.removals_skipped++;
-        if (kithi_outcome_varies(status))
+        if (kithi_depends_on_process(status))
             return status;
         if (status == KITH_E_UNSUPPORTED)
             return KITH_E_CORRUPT;
@@ -375,7 +376,7 @@ static kith_status apply_journal(repair *r, kithi_journal *j) {
             lose(r, expected, record.sequence, record_at - before);
         expected = record.sequence + 1;
         r->report.records++;
-        status = r->is_exact ? kithi_store_repeat(r->filter, &record, &r->stopped) : apply_inexact(r, &record);
+        status = r->is_exact ? kithi_store_replay_record(r->filter, &record, &r->stopped) : apply_inexact(r, &record);
     }
     if (status == KITH_OK && expected <= last)
         lose(r, expected, last + 1, r->report.tail_bytes);

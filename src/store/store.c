@@ -146,7 +146,7 @@ kith_status kithi_store_recover(kith_store *s) {
      * the system may treat the pages as written although they are not. Writing the bytes again makes it sync them
      * again. */
     if (status == KITH_OK)
-        status = kithi_journal_rewrite(&s->now.journal, s->now.proven_bytes, s->now.end.offset);
+        status = kithi_journal_rewrite(&s->now.journal, s->now.known_synced_bytes, s->now.end.offset);
     if (status == KITH_OK && s->files->sync(s->files->context, s->now.journal.file, false) != 0)
         status = kithi_status_from_errno(errno);
     /* The names that were found must be durable before anything relies on them; see settle_names() in checkpoint.c. */
@@ -398,7 +398,7 @@ static kith_status operate(kith_store *s, kithi_record_type type, const uint64_t
     if (status != KITH_OK)
         return status;
     status = kithi_store_apply(s->now.filter, type, digests, n, was_new, done);
-    if (kithi_outcome_varies(status)) {
+    if (kithi_depends_on_process(status)) {
         kith_status withdrawn = withdraw(s, &start, type, digests, n, *done);
         if (withdrawn != KITH_OK)
             return withdrawn;

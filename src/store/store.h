@@ -27,7 +27,7 @@ typedef struct kithi_image {
     kithi_position end;    /* after the last record that is applied to the filter. A writer also applies the records of
                               its open batch; all others apply only complete batches */
     uint64_t tail_bytes;   /* bytes of the journal after `end` */
-    uint64_t proven_bytes; /* the journal up to this offset was synced by the process that wrote it */
+    uint64_t known_synced_bytes; /* the journal up to this offset was synced by the process that wrote it */
 } kithi_image;
 
 /* Two files that the caller of kith_store_open_fd() has opened, and the table of file operations in which they have
@@ -93,11 +93,11 @@ kith_status kithi_store_apply(kith_filter *filter, kithi_record_type type, const
 /* Repeats the operations of a record. One call of the writer may have several records (KITHI_RECORD_CONTINUES), and it
  * stops at its first operation that fails. *stopped says whether that has happened: the rest of the call is then
  * skipped. Pass the same variable for all records of a journal. */
-kith_status kithi_store_repeat(kith_filter *filter, const kithi_record *r, bool *stopped);
+kith_status kithi_store_replay_record(kith_filter *filter, const kithi_record *r, bool *stopped);
 
 /* Returns whether the outcome of an operation depended on this process and not only on the filter and the digest. Such
  * an operation must not stay in the journal: it could have another outcome when it is repeated. */
-static inline bool kithi_outcome_varies(kith_status status) {
+static inline bool kithi_depends_on_process(kith_status status) {
     return status == KITH_E_MEMORY || status == KITH_E_TOO_LARGE;
 }
 

@@ -139,8 +139,8 @@ uint64_t kithi_cuckoo_table_walk_max(const kith_table *t, const kithi_cuckoo_tab
     return (uint64_t)ceil(6 * log(slots) / log1p(delta / 2));
 }
 
-/* `bucket` is the one that one of the d functions selects for the key. Returns the one that another function selects,
- * which is chosen at random if d > 2. Both functions may select the same bucket. */
+/* One of the d functions selects `bucket` for the key. Chooses another of the functions, at random if d > 2, and
+ * returns the bucket that it selects for the key. That may be the same bucket. */
 static uint64_t other_bucket(kith_table *t, const kithi_cuckoo_table *c, const kithi_key *key, uint64_t hash,
                              uint64_t bucket) {
     unsigned i = 0;

@@ -102,7 +102,7 @@ static kith_status draw_functions(const kith_table *t, uint64_t seed, kithi_cuck
     c->seed = seed;
     for (unsigned i = 0; i < (c->one_hash ? 1 : c->d); i++) {
         kith_status status =
-            kith_function_draw(t->family, t->independence, kithi_word(seed, i), &t->allocator, &c->functions[i]);
+            kith_function_draw(t->family, t->independence, kithi_mixed_word(seed, i), &t->allocator, &c->functions[i]);
         if (status != KITH_OK) {
             release_functions(c);
             return status;

@@ -19,7 +19,8 @@
  *
  * With xxh3 and siphash the d buckets, the tag and the class come from one hash value:
  *
- *     bits   63 … 37 first bucket | 36 … 10 second bucket | 9 … 7 class | 6 … 0 tag   more buckets: kithi_word(hash, i)
+ *     bits   63 … 37 first bucket | 36 … 10 second bucket | 9 … 7 class | 6 … 0 tag
+ *     more buckets: kithi_mixed_word(hash, i)
  *
  * With more than 2^27 buckets these bit ranges overlap, and tags distinguish fewer keys. Results stay right, because
  * the keys in the records are compared. For the other families, d functions are drawn, because their theorems require
@@ -96,8 +97,8 @@ static inline uint64_t kithi_cuckoo_table_hash(const kithi_cuckoo_table *c, cons
     return kithi_function_key(c->functions[0], key->bytes, key->byte_count);
 }
 
-/* Returns the hash value of a record's key. Keys of 4 and 8 bytes, which a record of 16 bytes stores as a word, are
- * hashed inline. With xxh3 that takes half the instructions of kithi_cuckoo_table_hash(). */
+/* Returns the hash value of a record's key. With xxh3 and siphash, keys of 4 and 8 bytes, which a record of 16 bytes
+ * stores as a word, are hashed as words. With xxh3 that takes half the instructions of kithi_cuckoo_table_hash(). */
 static inline uint64_t kithi_cuckoo_table_record_hash(const kith_table *t, const kithi_cuckoo_table *c,
                                                       const uint8_t *record) {
     if (__builtin_expect(t->record_bytes == 16 && c->one_hash, 1))
@@ -125,7 +126,7 @@ static inline uint64_t kithi_cuckoo_table_bucket(const kithi_cuckoo_table *c, un
     if (i != 0)
         hash = !c->one_hash ? kithi_function_key(c->functions[i], key->bytes, key->byte_count)
                : i == 1     ? kithi_cuckoo_table_second(hash)
-                            : kithi_word(hash, i);
+                            : kithi_mixed_word(hash, i);
     return kithi_cuckoo_table_bucket_at(c, i, hash);
 }
 

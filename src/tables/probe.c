@@ -121,7 +121,7 @@ static inline uint64_t hash_of(const probe *p, const kithi_key *key) {
 }
 
 static inline uint8_t fragment_of(uint64_t hash) {
-    return (uint8_t)(FRAGMENT_MIN + kithi_mulhi(kithi_word(hash, 0), FRAGMENTS));
+    return (uint8_t)(FRAGMENT_MIN + kithi_mulhi(kithi_mixed_word(hash, 0), FRAGMENTS));
 }
 
 /* Returns slot number i of the permutation of this hash; `slots` is a power of two. */
@@ -130,7 +130,7 @@ static uint64_t permuted(uint64_t hash, uint64_t slots, uint64_t i) {
     unsigned low_bits = (unsigned)__builtin_ctzll(slots) / 2;
     uint64_t low = (UINT64_C(1) << low_bits) - 1, high = (slots - 1) & ~low;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        uint64_t key = kithi_word(hash, round + 2);
+        uint64_t key = kithi_mixed_word(hash, round + 2);
         i = (i + key) & (slots - 1);
         i ^= kithi_mix(key ^ (i >> low_bits)) & low;
         i ^= kithi_mix(~key ^ (i & low)) & high;
@@ -148,7 +148,7 @@ static inline walk walk_from(const kith_table *t, const probe *p, uint64_t hash)
     if (t->options[OPTION_SEQUENCE] == QUADRATIC)
         w.step_increment = 1;
     else if (t->options[OPTION_SEQUENCE] == DOUBLE)
-        w.step = kithi_mulhi(kithi_word(hash, 1), p->slots) | 1;
+        w.step = kithi_mulhi(kithi_mixed_word(hash, 1), p->slots) | 1;
     return w;
 }
 

@@ -174,7 +174,7 @@ static void reopen(model *m) {
     HOLD(kith_filter_bytes(m->filter, &bytes, &byte_count) == KITH_OK);
     HOLD(byte_count == kith_filter_file_bytes(m->filter));
     HOLD(kith_filter_view(bytes, byte_count, KITH_OPEN_COPY, &FUZZ_ALLOCATOR, &opened) == KITH_OK);
-    kith_filter_limit(opened, PROTOTYPE_BYTES_MAX);
+    kith_filter_set_limit(opened, PROTOTYPE_BYTES_MAX);
     kith_filter_free(m->filter);
     m->filter = opened;
 }
@@ -381,7 +381,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     make_digests(&m, &p->spec.hash);
     if (can(&m, KITH_CAN_ADD)) {
         HOLD(kith_filter_view(p->fills[0].bytes, p->fills[0].n, KITH_OPEN_COPY, &FUZZ_ALLOCATOR, &m.filter) == KITH_OK);
-        kith_filter_limit(m.filter, PROTOTYPE_BYTES_MAX);
+        kith_filter_set_limit(m.filter, PROTOTYPE_BYTES_MAX);
         for (unsigned i = 0; i < OPERATIONS_MAX && !tape_ended(&t); i++)
             operate(&m, &t);
         check_all(&m);

@@ -361,7 +361,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     put_file("x-journal", journal, journal_bytes);
     kith_filter *model = NULL;
     HOLD(kith_filter_view(p->fills[fill].bytes, p->fills[fill].n, KITH_OPEN_COPY, &FUZZ_ALLOCATOR, &model) == KITH_OK);
-    kith_filter_limit(model, PROTOTYPE_BYTES_MAX);
+    kith_filter_set_limit(model, PROTOTYPE_BYTES_MAX);
     expectation e = expect(model, snapshot_sequence);
     check_reader(&e, model);
     check_writer(&e, &model, p, snapshot_sequence, what);

@@ -228,7 +228,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     files = disk_files(&disk);
     HOLD(kith_filter_view(p->fills[fill].bytes, p->fills[fill].n, KITH_OPEN_COPY, &FUZZ_ALLOCATOR, &was.filter) ==
          KITH_OK);
-    kith_filter_limit(was.filter, PROTOTYPE_BYTES_MAX);
+    kith_filter_set_limit(was.filter, PROTOTYPE_BYTES_MAX);
     uint64_t count = kith_filter_count(was.filter);
     for (uint64_t key = 0; key < count && key < KEYS_MAX; key++) {
         copies[key] = 1;

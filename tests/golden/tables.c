@@ -126,7 +126,7 @@ static size_t key_of(const table_case *c, uint64_t i, uint8_t key[KEY_BYTES_MAX]
     }
     bool mixed = is_image(c) && c->family > KITH_FAMILY_SIPHASH;
     uint64_t low = is_bitset(c) ? i * 37 : c->key_bytes == 4 ? (uint32_t)i * 0x9e3779b1u : mixed ? kithi_mix(i) : i;
-    uint64_t high = c->key_bytes == 16 && i != 0 ? kithi_word(i, 0) : 0;
+    uint64_t high = c->key_bytes == 16 && i != 0 ? kithi_mixed_word(i, 0) : 0;
     for (unsigned byte = 0; byte < c->key_bytes; byte++)
         key[byte] = (uint8_t)((byte < 8 ? low : high) >> (8 * (byte % 8)));
     return c->key_bytes;
@@ -134,7 +134,7 @@ static size_t key_of(const table_case *c, uint64_t i, uint8_t key[KEY_BYTES_MAX]
 
 /* Values of all lengths from 0 to 64 bits. */
 static uint64_t value_of(const table_case *c, uint64_t i) {
-    return is_bitset(c) || i == 0 ? 0 : i == 1 ? UINT64_MAX : kithi_word(i, 0) >> (i % 64);
+    return is_bitset(c) || i == 0 ? 0 : i == 1 ? UINT64_MAX : kithi_mixed_word(i, 0) >> (i % 64);
 }
 
 /* fill() removes keys 3, 8, 13, … and puts every second of them back. */

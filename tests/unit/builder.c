@@ -177,7 +177,7 @@ TEST(a_multiset_keeps_every_copy) {
     uint64_t keys;
     CHECK_OK(kith_builder_open(&spec, KITH_BUILD_MULTISET, &limits, &b));
     CHECK_OK(add_in_chunks(b, n));
-    CHECK_OK(kith_builder_count(b, &keys));
+    CHECK_OK(kith_builder_end_input(b, &keys));
     CHECK_EQ_U64(keys, n);
     CHECK_OK(kith_builder_finish(b, &f));
     CHECK_EQ_U64(kith_filter_count(f), n);
@@ -301,7 +301,7 @@ TEST(a_builder_that_failed_can_be_given_another_spec) {
     CHECK(kith_builder_partial(b, &left, &left_count) == NULL);
     CHECK_STATUS(kith_builder_finish(b, &f), KITH_E_FULL);
     CHECK_EQ_U64(kith_filter_count(kith_builder_partial(b, &left, &left_count)), KEYS / 2);
-    CHECK_OK(kith_builder_count(b, &keys));
+    CHECK_OK(kith_builder_end_input(b, &keys));
     CHECK_EQ_U64(keys, KEYS);
     other_hash.hash.seed = 1;
     CHECK_STATUS(kith_builder_respec(b, &other_hash), KITH_E_MISMATCH);
@@ -334,7 +334,7 @@ TEST(a_stream_reports_what_it_could_not_add) {
         CHECK(!kith_filter_has_digest(partial, digests[done]));
         if (left_count > 0)
             CHECK_EQ_U64(left[0], digests[done]);
-        CHECK_STATUS(kith_builder_count(b, &keys), KITH_E_UNSUPPORTED);
+        CHECK_STATUS(kith_builder_end_input(b, &keys), KITH_E_UNSUPPORTED);
         CHECK_STATUS(kith_builder_respec(b, &spec), KITH_E_UNSUPPORTED);
         kith_builder_free(b);
     }

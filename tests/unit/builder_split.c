@@ -260,7 +260,7 @@ TEST(more_than_16_spills_are_read_again) {
             digests[i] = kithi_mix(round * SPILLS / 2 + i + 1);
         CHECK_OK(kith_builder_add_many(b, digests, SPILLS, NULL));
     }
-    CHECK_OK(kith_builder_count(b, &keys));
+    CHECK_OK(kith_builder_end_input(b, &keys));
     CHECK_EQ_U64(keys, (ROUNDS + 1) * SPILLS / 2);
     CHECK_OK(kith_builder_finish(b, &f));
     CHECK_EQ_U64(kith_filter_count(f), keys);
@@ -442,10 +442,10 @@ TEST(a_static_build_that_cannot_move_its_digests_to_disk_keeps_them) {
         CHECK_OK(kith_builder_open(&fuse, KITH_BUILD_SET, &limits, &b));
         CHECK_OK(kith_builder_add_many(b, digests, COUNT, NULL));
         if (counted)
-            CHECK_OK(kith_builder_count(b, &keys));
+            CHECK_OK(kith_builder_end_input(b, &keys));
         for (int again = 0; again < 2; again++)
             CHECK_STATUS(kith_builder_finish(b, &f), KITH_E_NO_FILE);
-        CHECK_OK(kith_builder_count(b, &keys));
+        CHECK_OK(kith_builder_end_input(b, &keys));
         CHECK_EQ_U64(keys, COUNT - COUNT / 4);
         CHECK_OK(kith_builder_respec(b, &cuckoo));
         CHECK_OK(kith_builder_finish(b, &f));
@@ -514,12 +514,12 @@ TEST(a_count_that_was_cancelled_can_be_repeated) {
     uint64_t keys = 0;
     CHECK_OK(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &b));
     CHECK_OK(kith_builder_add_many(b, digests, COUNT, NULL));
-    CHECK_STATUS(kith_builder_count(b, &keys), KITH_E_CANCELLED);
-    CHECK_OK(kith_builder_count(b, &keys));
+    CHECK_STATUS(kith_builder_end_input(b, &keys), KITH_E_CANCELLED);
+    CHECK_OK(kith_builder_end_input(b, &keys));
     CHECK_EQ_U64(keys, COUNT - COUNT / 4);
     CHECK_OK(kith_builder_finish(b, &f));
     CHECK_EQ_U64(kith_filter_count(f), keys);
-    CHECK_STATUS(kith_builder_count(b, &keys), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_builder_end_input(b, &keys), KITH_E_ARGUMENT);
     kith_builder_free(b);
     kith_filter_free(f);
 }

@@ -274,7 +274,7 @@ static kith_status add_chunk(bool as_keys) {
 }
 CALL(builder_add_many, return add_chunk(false);)
 CALL(builder_add_keys, return add_chunk(true);)
-CALL(builder_count, uint64_t keys; return kith_builder_count(at->builder, &keys);)
+CALL(builder_count, uint64_t keys; return kith_builder_end_input(at->builder, &keys);)
 static kith_status take_digests(void *context, const uint64_t *digests, size_t n) {
     (void)context, (void)digests, (void)n;
     return KITH_OK;
@@ -425,7 +425,7 @@ static void use_filters(void) {
     CHECK(digest == kith_filter_digest(at->bloom, "key", 3));
     kith_filter_digest_packed(at->bloom, "key", 3, 1, &found);
     CHECK(digest == found);
-    kith_filter_limit(at->grown, 0);
+    kith_filter_set_limit(at->grown, 0);
     (void)kith_filter_cell(at->bloom, 0);
 }
 

@@ -171,7 +171,8 @@ static void forged_keys(const file_spec *f, uint64_t generator, uint64_t *keys, 
     kith_table *table;
     CHECK_OK(kith_table_create(&spec, &table));
     kithi_prng prng = {generator};
-    uint64_t seed = kithi_prng_next(&prng), flip = flip_of(buckets ? kithi_word(seed, 0) : seed), seen = w.rebuilds;
+    uint64_t seed = kithi_prng_next(&prng), flip = flip_of(buckets ? kithi_mixed_word(seed, 0) : seed),
+             seen = w.rebuilds;
     for (size_t i = 0; i < n; i++) {
         keys[i] = word_with_value(flip, i);
         CHECK_EQ_U64(kithi_xxh3_word(flip, keys[i]), i);
@@ -179,7 +180,7 @@ static void forged_keys(const file_spec *f, uint64_t generator, uint64_t *keys, 
         kithi_store64(key, keys[i]);
         CHECK_OK(kith_table_put(table, key, sizeof key, i % 128, NULL));
         for (; buckets && seen < w.rebuilds; seen++)
-            flip = flip_of(kithi_word(kithi_prng_next(&prng), 0));
+            flip = flip_of(kithi_mixed_word(kithi_prng_next(&prng), 0));
     }
     kith_table_free(table);
 }

@@ -254,7 +254,7 @@ TEST(bytes_and_save_work_at_the_limit) {
     const char *path = in(&folder, "x");
     size_t at;
     kith_filter *filter = grown("blocked", 3, NULL, &at);
-    kith_filter_limit(filter, stats_of(filter).file_bytes);
+    kith_filter_set_limit(filter, stats_of(filter).file_bytes);
     fill_up(filter, &at);
     CHECK_STATUS(kith_filter_add_digest(filter, keys[at], NULL), KITH_E_TOO_LARGE);
     CHECK_OK(kith_filter_save(filter, path));
@@ -351,7 +351,7 @@ TEST(clear_of_a_grown_filter_allocates_nothing) {
         CHECK_OK(kith_filter_save(empty, in(&folder, "empty")));
         size_t at;
         kith_filter *filter = grown(FILES[k].inner, LAYERS, &allocator, &at);
-        kith_filter_limit(filter, 1);
+        kith_filter_set_limit(filter, 1);
         memory.fail_at = memory.calls + 1;
         CHECK_OK(kith_filter_clear(filter));
         memory.fail_at = 0;
@@ -360,7 +360,7 @@ TEST(clear_of_a_grown_filter_allocates_nothing) {
         CHECK_OK(kith_filter_check(filter, NULL));
         CHECK_EQ_U64(kith_filter_has_many(filter, keys, at, NULL), 0);
         check_has_bytes_of(filter, in(&folder, "empty"));
-        kith_filter_limit(filter, 0);
+        kith_filter_set_limit(filter, 0);
         for (at = 0; stats_of(filter).layers < 3;)
             check_growth_allocates_one_layer(&memory, filter, &at);
         kith_filter_free(filter);

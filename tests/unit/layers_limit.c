@@ -85,7 +85,7 @@ TEST(growth_beyond_the_limit_is_refused_and_changes_nothing) {
         struct memory memory = {0};
         kith_allocator allocator = memory_allocator(&memory);
         kith_filter *filter = new_layers(INNER[k], 2, FIRST, RATE, 0, &allocator);
-        kith_filter_limit(filter, limit);
+        kith_filter_set_limit(filter, limit);
         size_t done = add_until_refused(filter, 0), byte_count;
         CHECK(done > FIRST && stats_of(filter).layers > 1);
         CHECK(memory.peak_bytes <= limit + SCRATCH_BYTES);
@@ -102,12 +102,12 @@ TEST(growth_beyond_the_limit_is_refused_and_changes_nothing) {
         CHECK(has_bytes(filter, before, byte_count));
         free(before);
         /* With a higher limit it continues to grow from that key. */
-        kith_filter_limit(filter, 3 * limit);
+        kith_filter_set_limit(filter, 3 * limit);
         CHECK_OK(kith_filter_add_digest(filter, keys[done], NULL));
         size_t more = add_until_refused(filter, done + 1);
         CHECK(more > done + 1);
         CHECK_EQ_U64(kith_filter_has_many(filter, keys, more, NULL), more);
-        kith_filter_limit(filter, 0);
+        kith_filter_set_limit(filter, 0);
         CHECK_OK(kith_filter_add_digest(filter, keys[more], NULL));
         CHECK_OK(kith_filter_check(filter, NULL));
         kith_filter_free(filter);
@@ -120,7 +120,7 @@ TEST(the_limit_of_the_spec_holds_for_growth_too) {
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         kith_filter *limited = new_layers(INNER[k], 2, FIRST, RATE, 300000, NULL);
         kith_filter *same = new_layers(INNER[k], 2, FIRST, RATE, 0, NULL);
-        kith_filter_limit(same, 300000);
+        kith_filter_set_limit(same, 300000);
         size_t done = add_until_refused(limited, 0), byte_count;
         CHECK_EQ_U64(add_until_refused(same, 0), done);
         uint8_t *bytes = copy_bytes(same, &byte_count);
@@ -136,16 +136,16 @@ TEST(a_limit_is_exact_to_the_byte) {
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         kith_filter *one = new_layers(INNER[k], 2, FIRST, RATE, 0, NULL), *two;
         size_t done = 0;
-        kith_filter_limit(one, 1);
+        kith_filter_set_limit(one, 1);
         CHECK_STATUS(kith_filter_add_many(one, keys, KEYS_MAX, NULL, &done), KITH_E_TOO_LARGE);
         CHECK_OK(kith_filter_clone(one, NULL, &two)); /* the clone has the limit, too */
         CHECK_STATUS(kith_filter_add_digest(two, keys[done], NULL), KITH_E_TOO_LARGE);
-        kith_filter_limit(two, 0);
+        kith_filter_set_limit(two, 0);
         CHECK_OK(kith_filter_add_digest(two, keys[done], NULL));
         uint64_t grown_bytes = stats_of(two).file_bytes;
-        kith_filter_limit(one, grown_bytes - 1);
+        kith_filter_set_limit(one, grown_bytes - 1);
         CHECK_STATUS(kith_filter_add_digest(one, keys[done], NULL), KITH_E_TOO_LARGE);
-        kith_filter_limit(one, grown_bytes);
+        kith_filter_set_limit(one, grown_bytes);
         CHECK_OK(kith_filter_add_digest(one, keys[done], NULL));
         kith_filter_free(one);
         kith_filter_free(two);
@@ -160,13 +160,13 @@ TEST(a_limited_filter_can_be_cleared_and_create_like_keeps_the_limit) {
         size_t byte_count, done;
         uint8_t *empty = copy_bytes(filter, &byte_count);
         /* With one layer, no second block is needed. */
-        kith_filter_limit(filter, first_bytes);
+        kith_filter_set_limit(filter, first_bytes);
         done = add_until_refused(filter, 0);
         CHECK_OK(kith_filter_clear(filter));
         CHECK(has_bytes(filter, empty, byte_count));
         CHECK_EQ_U64(kith_filter_has_many(filter, keys, done, NULL), 0);
         /* Grown under a limit: there is space for only the first layer in addition. */
-        kith_filter_limit(filter, 20 * first_bytes);
+        kith_filter_set_limit(filter, 20 * first_bytes);
         done = add_until_refused(filter, 0);
         CHECK(stats_of(filter).layers > 1);
         CHECK_OK(kith_filter_create_like(filter, NULL, &like));
@@ -177,7 +177,7 @@ TEST(a_limited_filter_can_be_cleared_and_create_like_keeps_the_limit) {
         CHECK_EQ_U64(add_until_refused(filter, 0), done); /* the limit is still there */
         /* A limit that leaves no space for the first layer. */
         uint8_t *before = copy_bytes(filter, &byte_count);
-        kith_filter_limit(filter, first_bytes - 1);
+        kith_filter_set_limit(filter, first_bytes - 1);
         CHECK_STATUS(kith_filter_clear(filter), KITH_E_TOO_LARGE);
         CHECK(has_bytes(filter, before, byte_count));
         like = NULL;
@@ -349,12 +349,12 @@ TEST(a_forged_file_cannot_exceed_the_limit) {
         struct memory memory = {0};
         kith_allocator allocator = memory_allocator(&memory);
         CHECK_OK(kith_filter_view(f.bytes, f.byte_count, KITH_OPEN_COPY, &allocator, &opened));
-        kith_filter_limit(opened, 2 * f.byte_count);
+        kith_filter_set_limit(opened, 2 * f.byte_count);
         kith_status status = KITH_OK;
         for (uint64_t i = 0; i < f.outer.capacity + 1 && status == KITH_OK; i++)
             status = kith_filter_add_digest(opened, keys[i], NULL);
         CHECK_STATUS(status, KITH_E_TOO_LARGE);
-        kith_filter_limit(opened, f.byte_count / 2);
+        kith_filter_set_limit(opened, f.byte_count / 2);
         CHECK_STATUS(kith_filter_create_like(opened, &allocator, &like), KITH_E_TOO_LARGE);
         CHECK_OK(kith_filter_clear(opened));
         CHECK(memory.peak_bytes <= 2 * f.byte_count + SCRATCH_BYTES);

@@ -42,7 +42,7 @@ static kith_table *table;
     X(drop(kith_filter_create_like(no_filter, NULL, &filter)))                                                         \
     X(drop(kith_filter_clone(no_filter, NULL, &filter)))                                                               \
     X(drop(kith_filter_build(NULL, &word, 1, 0, 1, &filter)))                                                          \
-    X(kith_filter_limit(no_filter, 1))                                                                                 \
+    X(kith_filter_set_limit(no_filter, 1))                                                                             \
     X(drop(kith_filter_clear(no_filter)))                                                                              \
     X(drop(kith_filter_add(no_filter, "x", 1, NULL)))                                                                  \
     X(drop(kith_filter_remove(no_filter, "x", 1)))                                                                     \

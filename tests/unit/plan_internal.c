@@ -258,8 +258,8 @@ static void try_block(unsigned lane_cells, unsigned blocks, unsigned keys) {
     }
     double mean = sum / choices, deviation = sqrt(fmax(0, squares / choices - mean * mean));
     double at_mean, above;
-    kithi_blocked_cells(2, lane_cells, blocks, keys, 0, 1, &at_mean);
-    kithi_blocked_cells(2, lane_cells, blocks, keys, 5, 1, &above);
+    kithi_block_fill_limits(2, lane_cells, blocks, keys, 0, 1, &at_mean);
+    kithi_block_fill_limits(2, lane_cells, blocks, keys, 5, 1, &above);
     CHECK(fabs(at_mean - mean) < 1e-12 && fabs(above - mean - 5 * deviation) < 1e-6);
 }
 

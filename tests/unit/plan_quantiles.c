@@ -181,16 +181,16 @@ TEST(the_formulas_hold_for_the_smallest_filters) {
     /* One key in one block sets one cell per lane, without any variance. */
     for (unsigned lane_cells = 4; lane_cells <= 64; lane_cells *= 2) {
         double cells;
-        kithi_blocked_cells(8, lane_cells, 1, 1, 6, 1, &cells);
+        kithi_block_fill_limits(8, lane_cells, 1, 1, 6, 1, &cells);
         CHECK(fabs(cells - 8) < 1e-6);
     }
 }
 
 TEST(the_cells_of_a_block_grow_in_steps) {
     double steps[16], cells;
-    kithi_blocked_cells(8, 64, 25, 1600, 4, 16, steps);
+    kithi_block_fill_limits(8, 64, 25, 1600, 4, 16, steps);
     for (unsigned i = 0; i < 16; i++) {
-        kithi_blocked_cells(8, 64, 25, 100 * (i + 1), 4, 1, &cells);
+        kithi_block_fill_limits(8, 64, 25, 100 * (i + 1), 4, 1, &cells);
         CHECK(fabs(steps[i] - cells) < 1e-9 * cells);
     }
 }

@@ -188,7 +188,8 @@ TEST(words_of_a_digest_are_independent_of_each_other) {
             memset(counts, 0, sizeof counts);
             for (uint64_t i = 0; i < THROWS_A_CELL * SIDE * SIDE; i++) {
                 uint64_t digest = digest_of(i);
-                counts[kithi_mulhi(kithi_word(digest, a), SIDE) * SIDE + kithi_mulhi(kithi_word(digest, b), SIDE)]++;
+                counts[kithi_mulhi(kithi_mixed_word(digest, a), SIDE) * SIDE +
+                       kithi_mulhi(kithi_mixed_word(digest, b), SIDE)]++;
             }
             CHECK(fabs(chi_deviations(counts, SIDE * SIDE, THROWS_A_CELL)) < 5);
         }
@@ -234,7 +235,7 @@ TEST(words_of_consecutive_digests_are_uniform) {
     for (size_t s = 0; s < LENGTH(STEPS); s++) {
         memset(counts, 0, sizeof counts);
         for (uint64_t i = 0; i < THROWS_A_CELL * CELLS; i++)
-            counts[kithi_mulhi(kithi_word(i * STEPS[s], 0), CELLS)]++;
+            counts[kithi_mulhi(kithi_mixed_word(i * STEPS[s], 0), CELLS)]++;
         CHECK(fabs(chi_deviations(counts, CELLS, THROWS_A_CELL)) < 5);
     }
 }
@@ -245,9 +246,9 @@ TEST(one_flipped_bit_of_a_digest_flips_half_of_a_word) {
     kithi_prng prng = {5};
     memset(flips, 0, sizeof flips);
     for (unsigned round = 0; round < ROUNDS; round++) {
-        uint64_t x = kithi_prng_next(&prng), word = kithi_word(x, 0);
+        uint64_t x = kithi_prng_next(&prng), word = kithi_mixed_word(x, 0);
         for (unsigned in = 0; in < 64; in++) {
-            uint64_t changed = word ^ kithi_word(x ^ UINT64_C(1) << in, 0);
+            uint64_t changed = word ^ kithi_mixed_word(x ^ UINT64_C(1) << in, 0);
             for (unsigned out = 0; out < 64; out++)
                 flips[in][out] += changed >> out & 1;
         }

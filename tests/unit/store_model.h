@@ -133,7 +133,7 @@ static inline kith_status model_operate(struct model *m, kith_store *store, uint
     else
         status = removes ? kith_store_remove_many(store, digests, n, &done)
                          : kith_store_add_many(store, digests, n, NULL, &done);
-    if (kithi_outcome_varies(status)) { /* only the digests before have been added or removed */
+    if (kithi_depends_on_process(status)) { /* only the digests before have been added or removed */
         struct model_call *c = &m->calls[m->call_count - 1];
         c->n = done;
         c->sequence = in_batch ? UINT64_MAX : m->sequence + model_records(done);

@@ -15,9 +15,9 @@
  *
  * Copies. A key may be added until the least of its counters is top - 1; the next add returns KITH_E_COPIES. So one key
  * alone never brings a counter to its top, and adding it a million times does no harm. Counters get stuck only where
- * several keys share them or where filters are merged. copies() returns the least counter of the key. A result below
- * the top is at least the number of copies of the key in the filter. A result equal to the top means "top or more"; it
- * occurs only if all counters of the key are stuck.
+ * several keys share them, where filters are merged, or where a repair has set them (kithi_cells_salvage). copies()
+ * returns the least counter of the key. A result below the top is at least the number of copies of the key in the
+ * filter. A result equal to the top means "top or more"; it occurs only if all counters of the key are stuck.
  *
  * Order. If keys are only added, a counter is min(top, successful adds of keys that have this counter), whatever their
  * order. Which adds are refused may depend on the order: a key that shares all its counters with other keys may be

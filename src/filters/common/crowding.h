@@ -85,13 +85,13 @@ static inline unsigned kithi_crowding_lane_cells(const kith_filter *f) {
 }
 
 /* Sets `gap` and `cells` of f->crowding, if they are not set. */
-static inline void kithi_crowding_begin(kith_filter *f) {
+static inline void kithi_crowding_set_spot_checks(kith_filter *f) {
     if (f->crowding.gap != 0)
         return;
     uint64_t blocks = f->geometry.lanes.blocks, gap = blocks / KITHI_SPOT_CHECK_GAPS;
     double cells[KITHI_CROWDING_STEPS];
-    kithi_blocked_cells((unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f), blocks, f->head.capacity,
-                        KITHI_CROWDED_DEVIATIONS, KITHI_CROWDING_STEPS, cells);
+    kithi_block_fill_limits((unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f), blocks, f->head.capacity,
+                            KITHI_CROWDED_DEVIATIONS, KITHI_CROWDING_STEPS, cells);
     for (unsigned i = 0; i < KITHI_CROWDING_STEPS; i++)
         f->crowding.cells[i] = (uint16_t)cells[i];
     f->crowding.gap = gap > KITHI_SPOT_CHECK_GAP_MIN ? gap : KITHI_SPOT_CHECK_GAP_MIN;
@@ -100,7 +100,7 @@ static inline void kithi_crowding_begin(kith_filter *f) {
 /* Sets all limits, if they are not set. That takes some microseconds, so an add does it only for the first sample or
  * pass. As kithi_kind.set_crowding_limits. */
 static inline void kithi_crowding_set_limits(kith_filter *f, const kithi_crowding_ops *ops) {
-    kithi_crowding_begin(f);
+    kithi_crowding_set_spot_checks(f);
     if (f->crowding.rate != 0)
         return;
     double rate = kithi_blocked_rate_limit((unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f),
@@ -135,7 +135,7 @@ static inline bool kithi_crowding_in_sample(const kith_filter *f, uint64_t count
     uint8_t copy[KITHI_LANES_BLOCK_BYTES];
     double sum = 0;
     for (uint64_t i = 0; i < KITHI_SPOT_CHECK_SAMPLE; i++) {
-        uint64_t block = kithi_mulhi(kithi_word(count, i), f->geometry.lanes.blocks);
+        uint64_t block = kithi_mulhi(kithi_mixed_word(count, i), f->geometry.lanes.blocks);
         sum += ops->rate(kithi_crowding_block(f, f, block, shared, copy), lanes);
     }
     return sum > KITHI_SPOT_CHECK_SAMPLE * f->crowding.rate;
@@ -195,7 +195,7 @@ KITHI_OUTLINE bool kithi_lanes_check_add(kith_filter *f, uint64_t digest, const 
     if (next - count > below_limit)
         next = count + below_limit;
     if (!f->crowding.off) {
-        kithi_crowding_begin(f);
+        kithi_crowding_set_spot_checks(f);
         uint64_t since = count % f->crowding.gap;
         if (since == 0 && count != 0) {
             if (kithi_crowding_is_sampled(f, count) || kithi_crowding_in_own_block(f, digest, count, false, ops))
@@ -212,7 +212,7 @@ KITHI_OUTLINE bool kithi_lanes_check_add(kith_filter *f, uint64_t digest, const 
 }
 
 /* Returns how many of the next n digests can be added without a spot check and without checking the limits: none of
- * them is refused, whatever they are. For the kinds of kithi_lanes_add_is_safe(). */
+ * them is refused, whatever they are. Only for kinds whose keys cannot be removed. */
 static inline size_t kithi_lanes_safe(const kith_filter *f, size_t n) {
     uint64_t safe = kithi_lanes_add_is_safe(f) ? f->crowding.next - f->head.count : 0;
     return safe < n ? (size_t)safe : n;

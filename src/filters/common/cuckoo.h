@@ -93,7 +93,8 @@ static inline uint8_t *kithi_cf_locate(const kithi_cf_layout *layout, const kith
     return kithi_cf_region(layout, f, at.region);
 }
 
-static inline bool kithi_cf_look(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest, kith_look look,
+/* As kithi_kind.look: like has(), but calls `report` for each cell that it reads. */
+static inline bool kithi_cf_look(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest, kith_look report,
                                  void *context) {
     kithi_candidates candidates;
     const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
@@ -102,7 +103,7 @@ static inline bool kithi_cf_look(const kithi_cf_layout *layout, const kith_filte
     bool found = false;
     for (unsigned i = 0; i < candidates.count; i++) {
         uint32_t code = kithi_cf_get(f, region, candidates.slot[i]);
-        look(context, first + candidates.slot[i], code, candidates.code[i]);
+        report(context, first + candidates.slot[i], code, candidates.code[i]);
         found |= code == candidates.code[i];
     }
     return found;

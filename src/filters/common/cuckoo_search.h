@@ -69,7 +69,7 @@ typedef struct kithi_search {
     uint32_t window_items; /* the most items that the short search may queue; 0: there is no short search */
     uint32_t round;        /* number of the current search, which is part of the entries of the hash table */
     uint32_t examined;     /* the number of places whose entries the last search examined */
-    uint32_t longest;      /* the most slots that one add has visited, at most kithi_cf_search_slots(); for tests */
+    uint32_t longest;      /* bounds the slots that one add has visited; at most kithi_cf_search_slots(); for tests */
     bool was_cut;          /* the last search may have found places for which the queue had no space */
 } kithi_search;
 static_assert(sizeof(kithi_search) % sizeof(uint64_t) == 0, "the arrays after it are aligned");
@@ -330,7 +330,8 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
     search->examined = at + (status == KITH_OK);
     search->was_cut = tail == s.limit;
     unsigned slots = layout->place_slots(&g);
-    uint32_t visited = s.window_items + tail * slots; /* a short search that failed came before this one */
+    /* An upper bound: places that are queued count as visited, and so does a short search, which may come first. */
+    uint32_t visited = s.window_items + tail * slots;
     if (status != KITH_OK && evict && tail < s.limit && !kithi_stash_is_full(&g, region)) {
         visited += tail * slots;
         status = kithi_search_evict(layout, f, region, search, tail, freed);

@@ -9,8 +9,8 @@
  *     hand = e          p2 | i j . k |    a free slot: done
  *
  * The random numbers are computed from the new key's region, place and fingerprint. These are hashed to 64 bits, the
- * digest of the walk, and kick i uses word i of that digest (kithi_word in core/mix.h). So nothing needs to be stored,
- * and equal operations give equal bytes.
+ * digest of the walk, and kick i uses word i of that digest (kithi_mixed_word in core/mix.h). So nothing needs to be
+ * stored, and equal operations give equal bytes.
  *
  * Choosing slots this way also makes the walk reversible without a record of it. The entry in the hand came from its
  * other place, and the word of the kick that took it says from which slot. A walk that fails is undone kick by kick,
@@ -41,7 +41,8 @@ typedef struct kithi_walk {
 /* Exchanges the entry in the hand with the one that kick i selects in the place. */
 static inline void kithi_walk_swap(const kith_filter *f, uint8_t *region, kithi_walk *walk, uint64_t i,
                                    unsigned slots) {
-    uint32_t slot = walk->first + (uint32_t)(kithi_word(walk->digest, i) & (slots - 1)); /* `slots` is a power of two */
+    uint32_t slot =
+        walk->first + (uint32_t)(kithi_mixed_word(walk->digest, i) & (slots - 1)); /* `slots` is a power of two */
     uint32_t taken = kithi_cf_get(f, region, slot);
     kithi_cf_set(f, region, slot, walk->code);
     walk->code = taken;
@@ -64,10 +65,10 @@ static inline kith_status kithi_cf_walk(const kithi_cf_layout *layout, kith_filt
     uint64_t region_number =
         (uint64_t)(region - f->body) / kithi_cf_stride(&f->geometry.cf, layout->region_slots(&f->geometry.cf));
     kithi_walk walk = {
-        .digest = kithi_mix(kithi_word(candidates->slot[0] / slots, region_number) ^ candidates->code[0]),
+        .digest = kithi_mix(kithi_mixed_word(candidates->slot[0] / slots, region_number) ^ candidates->code[0]),
         .code = candidates->code[0],
     };
-    walk.first = candidates->slot[kithi_word(walk.digest, 0) >> 63 != 0 ? slots : 0];
+    walk.first = candidates->slot[kithi_mixed_word(walk.digest, 0) >> 63 != 0 ? slots : 0];
     for (uint64_t i = 0; i < kicks; i++) {
         kithi_walk_swap(f, region, &walk, i, slots);
         kithi_walk_cross(layout, f, &walk, slots);

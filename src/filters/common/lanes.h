@@ -83,14 +83,16 @@ KITHI_INLINE uint8_t *kithi_lanes_block_of(const kith_filter *f, uint64_t digest
     return f->body + kithi_mulhi(digest, f->geometry.lanes.blocks) * KITHI_LANES_BLOCK_BYTES;
 }
 
-KITHI_INLINE bool kithi_lanes_look(const kith_filter *f, uint64_t digest, kith_look look, void *context,
+/* As kithi_kind.look: like has(), but calls `report` for each cell that it reads. `value` returns the value of a
+ * cell. */
+KITHI_INLINE bool kithi_lanes_look(const kith_filter *f, uint64_t digest, kith_look report, void *context,
                                    uint64_t (*value)(const kith_filter *f, uint64_t cell)) {
     unsigned lanes = (unsigned)f->geometry.lanes.lanes, block_cells = KITHI_LANES_BLOCK_BITS / f->shape.cell_bits;
     uint64_t first = kithi_mulhi(digest, f->geometry.lanes.blocks) * block_cells;
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     for (unsigned j = 0; j < lanes; j++) {
         uint64_t cell = first + kithi_lane_cell(words, block_cells / lanes, j), holds = value(f, cell);
-        look(context, cell, holds, 1);
+        report(context, cell, holds, 1);
         if (holds == 0)
             return false;
     }

@@ -50,13 +50,15 @@ KITHI_INLINE void kithi_slice_cells(const kith_filter *f, uint64_t digest, uint6
         cells[i] = kithi_probe_cell(&probe, slice, stride);
 }
 
-KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_look look, void *context,
+/* As kithi_kind.look: like has(), but calls `report` for each cell that it reads. `value` returns the value of a
+ * cell. */
+KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_look report, void *context,
                                     uint64_t (*value)(const kith_filter *f, uint64_t cell)) {
     kithi_slices_geometry g = f->geometry.slices;
     kithi_probe probe = kithi_probe_start(digest);
     for (uint64_t i = 0; i < g.k; i++) {
         uint64_t cell = kithi_probe_cell(&probe, g.slice, g.stride), holds = value(f, cell);
-        look(context, cell, holds, 1);
+        report(context, cell, holds, 1);
         if (holds == 0)
             return false;
     }

@@ -39,8 +39,8 @@
  *     bits 33 …     queue index of the other entry; KITHI_WINDOW_NEW_KEY if it is the new key */
 typedef uint64_t kithi_window_item;
 
-#define KITHI_WINDOW_SECOND (UINT64_C(1) << 32)
-#define KITHI_WINDOW_INDEX (UINT64_C(1) << 33)
+#define KITHI_WINDOW_SECOND (UINT64_C(1) << 32)    /* bit 32 of an item */
+#define KITHI_WINDOW_INDEX_ONE (UINT64_C(1) << 33) /* queue index 1, in an item */
 #define KITHI_WINDOW_NEW_KEY (UINT32_MAX >> 1)
 
 /* The most items that are queued. None of the 175,000 searches that fill a filter with 10^6 keys needs more. */
@@ -79,11 +79,11 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
         return false;
     kithi_window_item *tail = queue, *const last = queue + limit - KITHI_WINDOW_TARGETS;
     for (unsigned i = 0; i < KITHI_WINDOW_ROOTS; i++)
-        *tail++ = roots[i] * slot_bits + i % 2 * KITHI_WINDOW_SECOND + KITHI_WINDOW_NEW_KEY * KITHI_WINDOW_INDEX;
-    /* `from` is the queue index of this item, shifted left by 33 bits. The items that it adds store it there, as the
-     * index of the entry from which they were reached. Every entry adds at least two items, so the queue does not
-     * become empty. */
-    for (uint64_t from = 0; tail <= last; from += KITHI_WINDOW_INDEX) {
+        *tail++ = roots[i] * slot_bits + i % 2 * KITHI_WINDOW_SECOND + KITHI_WINDOW_NEW_KEY * KITHI_WINDOW_INDEX_ONE;
+    /* `from` is the queue index of the current item, shifted left by 33 bits. It becomes bits 33 … of the items that
+     * are added below, as the index of the entry from which they were reached. Every entry adds at least two items, so
+     * the queue does not become empty. */
+    for (uint64_t from = 0; tail <= last; from += KITHI_WINDOW_INDEX_ONE) {
         uint64_t item = *queue++, slot = (uint32_t)item;
         uint64_t code = kithi_cf_word(region, slot, KITHI_ONE_WORD) & first;
         uint64_t is_second = code & 1, fingerprint = code >> 1, step = -is_second & slot_bits;
@@ -98,7 +98,8 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
          * equals the lowest bit of the code. */
         uint64_t beside = own + slot_bits - step;
         if ((kithi_cf_word(region, beside, KITHI_ONE_WORD) & first) == 0) {
-            *end = (kithi_window_end){(uint32_t)(from / KITHI_WINDOW_INDEX), (uint32_t)beside, 1 - (uint32_t)is_second};
+            *end = (kithi_window_end){(uint32_t)(from / KITHI_WINDOW_INDEX_ONE), (uint32_t)beside,
+                                      1 - (uint32_t)is_second};
             return true;
         }
         *tail = beside + (1 - is_second) * KITHI_WINDOW_SECOND + from;
@@ -115,8 +116,8 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
         uint64_t slots = kithi_cf_word(region, other, KITHI_ONE_WORD);
         if ((slots & first) == 0 || (slots & second) == 0) {
             uint32_t to_second = (slots & first) != 0;
-            *end = (kithi_window_end){(uint32_t)(from / KITHI_WINDOW_INDEX), (uint32_t)(other + to_second * slot_bits),
-                                      to_second};
+            *end = (kithi_window_end){(uint32_t)(from / KITHI_WINDOW_INDEX_ONE),
+                                      (uint32_t)(other + to_second * slot_bits), to_second};
             return true;
         }
         tail[0] = other + from;
@@ -135,7 +136,8 @@ static inline void kithi_window_shift(const kithi_cf_geometry *g, uint8_t *regio
         kithi_window_item item = queue[end.at];
         uint64_t code = kithi_packed_get(region, (uint32_t)item, slot_bits);
         kithi_packed_set(region, end.slot, slot_bits, (code & ~UINT64_C(1)) | end.second);
-        end = (kithi_window_end){(uint32_t)(item / KITHI_WINDOW_INDEX), (uint32_t)item, item / KITHI_WINDOW_SECOND & 1};
+        end = (kithi_window_end){(uint32_t)(item / KITHI_WINDOW_INDEX_ONE), (uint32_t)item,
+                                 item / KITHI_WINDOW_SECOND & 1};
     }
     kithi_packed_set(region, end.slot, slot_bits, candidates->code[end.second]);
 }

@@ -15,9 +15,10 @@ kith_status __wrap_kithi_salvage_body(uint8_t *block, uint64_t block_bytes, uint
     return status;
 }
 
-kith_status __real_kithi_store_repeat(kith_filter *filter, const kithi_record *r, bool *stopped);
-kith_status __wrap_kithi_store_repeat(kith_filter *filter, const kithi_record *r, bool *stopped);
-kith_status __wrap_kithi_store_repeat(kith_filter *filter, const kithi_record *r, bool *stopped) {
-    return is_planted("a_record_is_left_out") && r->sequence % 3 == 0 ? KITH_OK
-                                                                      : __real_kithi_store_repeat(filter, r, stopped);
+kith_status __real_kithi_store_replay_record(kith_filter *filter, const kithi_record *r, bool *stopped);
+kith_status __wrap_kithi_store_replay_record(kith_filter *filter, const kithi_record *r, bool *stopped);
+kith_status __wrap_kithi_store_replay_record(kith_filter *filter, const kithi_record *r, bool *stopped) {
+    return is_planted("a_record_is_left_out") && r->sequence % 3 == 0
+               ? KITH_OK
+               : __real_kithi_store_replay_record(filter, r, stopped);
 }
