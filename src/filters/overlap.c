@@ -138,45 +138,25 @@ KITHI_TARGET_AVX2 static void locate_avx2(const kithi_cf_geometry *g, const uint
     kithi_avx2_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
 }
 
-KITHI_TARGET_AVX2 static uint32_t match_avx2(const kithi_cf_geometry *g, const uint8_t *body,
-                                             const kithi_pairs *pairs) {
-    return kithi_avx2_cf_match_words(g, body, pairs);
-}
-
-KITHI_TARGET_AVX2 static uint32_t match_long_avx2(const kithi_cf_geometry *g, const uint8_t *body,
-                                                  const kithi_pairs *pairs) {
-    return kithi_avx2_cf_match_long_words(g, body, pairs);
-}
-
 KITHI_TARGET_AVX512 static void locate_avx512(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
     kithi_avx512_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
 }
 
-KITHI_TARGET_AVX512 static uint32_t match_avx512(const kithi_cf_geometry *g, const uint8_t *body,
-                                                 const kithi_pairs *pairs) {
-    return kithi_avx512_cf_match_words(g, body, pairs);
-}
-
-static const kithi_cf_vectors ONE_WORD_AVX2 = {locate_avx2, match_avx2};
-static const kithi_cf_vectors ONE_WORD_AVX512 = {locate_avx512, match_avx512};
-static const kithi_cf_vectors LONG_WORD_AVX2 = {locate_avx2, match_long_avx2};
-
-/* `one_word` is the vector code for windows of one word that is not long. A long word can take nine bytes, because it
- * need not begin at a byte (plan/geometry.h). */
-static inline size_t has_many_by(const kithi_cf_vectors *one_word, const kith_filter *f, const uint64_t *digests,
-                                 size_t n, uint64_t *maybe) {
-    if (!kithi_cf_fits_vectors(&f->geometry.cf))
-        return has_many_portable(f, digests, n, maybe);
-    return kithi_cf_has_groups(f->geometry.cf.form == KITHI_ONE_WORD ? one_word : &LONG_WORD_AVX2, f, digests, n,
-                               maybe);
-}
+static const kithi_cf_vector_set AVX2 = {
+    .one_word = {locate_avx2, kithi_avx2_cf_match_words},
+    .long_word = {locate_avx2, kithi_avx2_cf_match_long_words},
+};
+static const kithi_cf_vector_set AVX512 = {
+    .one_word = {locate_avx512, kithi_avx512_cf_match_words},
+    .long_word = {locate_avx2, kithi_avx2_cf_match_long_words},
+};
 
 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many_by(&ONE_WORD_AVX2, f, digests, n, maybe);
+    return kithi_cf_has_many_by(&AVX2, has_many_portable, f, digests, n, maybe);
 }
 
 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many_by(&ONE_WORD_AVX512, f, digests, n, maybe);
+    return kithi_cf_has_many_by(&AVX512, has_many_portable, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
