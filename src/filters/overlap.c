@@ -38,6 +38,8 @@
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2_cuckoo.h"
 #include "simd/avx512_cuckoo.h"
+#elif defined(KITHI_HAVE_NEON)
+#include "simd/neon_cuckoo.h"
 #endif
 
 static const kith_option OPTIONS[] = {
@@ -167,6 +169,19 @@ KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_
 KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
     return kithi_cf_remove_many(&kithi_overlap_layout, f, digests, n, done);
 }
+#elif defined(KITHI_HAVE_NEON)
+static void locate_neon(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
+    kithi_neon_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
+}
+
+static const kithi_cf_vector_set NEON = {
+    .one_word = {locate_neon, kithi_neon_cf_match_words},
+    .long_word = {locate_neon, kithi_neon_cf_match_long_words},
+};
+
+static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_cf_has_many_by(&NEON, has_many_portable, f, digests, n, maybe);
+}
 #endif
 
 static kith_status merge(kith_filter *into, const kith_filter *from) {
@@ -213,13 +228,13 @@ const kithi_kind kithi_kind_overlap = {
         {
             [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL,
                                     NULL, NULL},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL, NULL,
-                                NULL},
 #ifdef KITHI_HAVE_X86
             [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
                                 copies_avx2},
             [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
                                   copies_avx2},
+#elif defined(KITHI_HAVE_NEON)
+            [KITHI_CPU_NEON] = {has_many_neon, add_many_portable, remove_many_portable, has_portable, NULL, NULL, NULL},
 #endif
         },
     .regions = regions,
