@@ -44,6 +44,8 @@
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2_cuckoo.h"
 #include "simd/avx512_cuckoo.h"
+#elif defined(KITHI_HAVE_NEON)
+#include "simd/neon_cuckoo.h"
 #endif
 
 enum { AUTO, SEARCH, WALK }; /* values of the option insert */
@@ -176,34 +178,8 @@ KITHI_TARGET_AVX2 static void locate_wide_avx2(const kithi_cf_geometry *g, const
     kithi_avx2_cf_locate(g, digests, pairs, KITHI_CF_WIDE_BUCKETS);
 }
 
-KITHI_TARGET_AVX2 static uint32_t match_words_avx2(const kithi_cf_geometry *g, const uint8_t *body,
-                                                   const kithi_pairs *pairs) {
-    return kithi_avx2_cf_match_words(g, body, pairs);
-}
-
-KITHI_TARGET_AVX2 static uint32_t match_long_words_avx2(const kithi_cf_geometry *g, const uint8_t *body,
-                                                        const kithi_pairs *pairs) {
-    return kithi_avx2_cf_match_long_words(g, body, pairs);
-}
-
-KITHI_TARGET_AVX2 static uint32_t match_buckets_avx2(const kithi_cf_geometry *g, const uint8_t *body,
-                                                     const kithi_pairs *pairs) {
-    return kithi_avx2_cf_match_buckets(g, body, pairs);
-}
-
-/* The vector code for buckets of one word, of one long word, and of more than one word (KITHI_CF_WIDE_BUCKETS). A long
- * word can take nine bytes, because it need not begin at a byte (plan/geometry.h). */
-static const kithi_cf_vectors ONE_WORD_AVX2 = {locate_avx2, match_words_avx2};
-static const kithi_cf_vectors LONG_WORD_AVX2 = {locate_avx2, match_long_words_avx2};
-static const kithi_cf_vectors WIDE_BUCKETS_AVX2 = {locate_wide_avx2, match_buckets_avx2};
-
 KITHI_TARGET_AVX512 static void locate_avx512(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
     kithi_avx512_cf_locate(g, digests, pairs, KITHI_CF_BUCKETS);
-}
-
-KITHI_TARGET_AVX512 static uint32_t match_words_avx512(const kithi_cf_geometry *g, const uint8_t *body,
-                                                       const kithi_pairs *pairs) {
-    return kithi_avx512_cf_match_words(g, body, pairs);
 }
 
 KITHI_TARGET_AVX512 static void locate_wide_avx512(const kithi_cf_geometry *g, const uint64_t *digests,
@@ -211,39 +187,32 @@ KITHI_TARGET_AVX512 static void locate_wide_avx512(const kithi_cf_geometry *g, c
     kithi_avx512_cf_locate(g, digests, pairs, KITHI_CF_WIDE_BUCKETS);
 }
 
-KITHI_TARGET_AVX512 static uint32_t match_buckets_avx512(const kithi_cf_geometry *g, const uint8_t *body,
-                                                         const kithi_pairs *pairs) {
-    return kithi_avx512_cf_match_buckets(g, body, pairs);
-}
+static const kithi_cf_vector_set AVX2 = {
+    .one_word = {locate_avx2, kithi_avx2_cf_match_words},
+    .long_word = {locate_avx2, kithi_avx2_cf_match_long_words},
+    .wide_buckets = {locate_wide_avx2, kithi_avx2_cf_match_buckets},
+};
+static const kithi_cf_vector_set AVX512 = {
+    .one_word = {locate_avx512, kithi_avx512_cf_match_words},
+    .long_word = {locate_avx2, kithi_avx2_cf_match_long_words},
+    .wide_buckets = {locate_wide_avx512, kithi_avx512_cf_match_buckets},
+};
 
-static const kithi_cf_vectors ONE_WORD_AVX512 = {locate_avx512, match_words_avx512};
-static const kithi_cf_vectors WIDE_BUCKETS_AVX512 = {locate_wide_avx512, match_buckets_avx512};
-
-/* Returns the vector code for a geometry, or NULL if there is none. `one_word` is that for buckets of one word that is
- * not long, `wide` that for buckets of more than one; AVX2 and AVX-512 have different ones. */
-static const kithi_cf_vectors *vectors_for(const kithi_cf_geometry *g, const kithi_cf_vectors *one_word,
-                                           const kithi_cf_vectors *wide) {
-    if (g->alternate != KITHI_CUCKOO_HALVES || !kithi_cf_fits_vectors(g))
-        return NULL;
-    if (g->words == 1)
-        return g->form == KITHI_ONE_WORD ? one_word : &LONG_WORD_AVX2;
-    return g->bucket_slots == 4 ? wide : NULL;
-}
-
-/* Compiled for AVX2: without vectors AVX-512 gains nothing (kind.h), and the functions in `vectors` have their own
- * target. */
-KITHI_TARGET_AVX2 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
-                                                uint64_t *maybe) {
-    const kithi_cf_vectors *vectors = vectors_for(&f->geometry.cf, &ONE_WORD_AVX512, &WIDE_BUCKETS_AVX512);
-    return vectors != NULL ? kithi_cf_has_groups(vectors, f, digests, n, maybe)
-                           : kithi_cf_has_many(&kithi_cuckoo_layout, f, digests, n, maybe);
+/* Compiled for AVX2, like the next two: without vectors AVX-512 gains nothing (kind.h), and the functions in AVX2 and
+ * AVX512 have their own target. */
+KITHI_TARGET_AVX2 static size_t has_many_scalar_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
+                                                     uint64_t *maybe) {
+    return kithi_cf_has_many(&kithi_cuckoo_layout, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
-    const kithi_cf_vectors *vectors = vectors_for(&f->geometry.cf, &ONE_WORD_AVX2, &WIDE_BUCKETS_AVX2);
-    return vectors != NULL ? kithi_cf_has_groups(vectors, f, digests, n, maybe)
-                           : kithi_cf_has_many(&kithi_cuckoo_layout, f, digests, n, maybe);
+    return kithi_cf_has_many_by(&AVX2, has_many_scalar_avx2, f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX2 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
+                                                uint64_t *maybe) {
+    return kithi_cf_has_many_by(&AVX512, has_many_scalar_avx2, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
@@ -253,6 +222,24 @@ KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_
 
 KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
     return kithi_cf_remove_many(&kithi_cuckoo_layout, f, digests, n, done);
+}
+#elif defined(KITHI_HAVE_NEON)
+static void locate_neon(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
+    kithi_neon_cf_locate(g, digests, pairs, KITHI_CF_BUCKETS);
+}
+
+static void locate_wide_neon(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
+    kithi_neon_cf_locate(g, digests, pairs, KITHI_CF_WIDE_BUCKETS);
+}
+
+static const kithi_cf_vector_set NEON = {
+    .one_word = {locate_neon, kithi_neon_cf_match_words},
+    .long_word = {locate_neon, kithi_neon_cf_match_long_words},
+    .wide_buckets = {locate_wide_neon, kithi_neon_cf_match_buckets},
+};
+
+static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_cf_has_many_by(&NEON, has_many_portable, f, digests, n, maybe);
 }
 #endif
 
@@ -300,13 +287,13 @@ const kithi_kind kithi_kind_cuckoo = {
         {
             [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL,
                                     NULL, NULL},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL, NULL,
-                                NULL},
 #ifdef KITHI_HAVE_X86
             [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
                                 copies_avx2},
             [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
                                   copies_avx2},
+#elif defined(KITHI_HAVE_NEON)
+            [KITHI_CPU_NEON] = {has_many_neon, add_many_portable, remove_many_portable, has_portable, NULL, NULL, NULL},
 #endif
         },
     .regions = regions,

@@ -38,6 +38,8 @@
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2_cuckoo.h"
 #include "simd/avx512_cuckoo.h"
+#elif defined(KITHI_HAVE_NEON)
+#include "simd/neon_cuckoo.h"
 #endif
 
 static const kith_option OPTIONS[] = {
@@ -139,45 +141,25 @@ KITHI_TARGET_AVX2 static void locate_avx2(const kithi_cf_geometry *g, const uint
     kithi_avx2_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
 }
 
-KITHI_TARGET_AVX2 static uint32_t match_avx2(const kithi_cf_geometry *g, const uint8_t *body,
-                                             const kithi_pairs *pairs) {
-    return kithi_avx2_cf_match_words(g, body, pairs);
-}
-
-KITHI_TARGET_AVX2 static uint32_t match_long_avx2(const kithi_cf_geometry *g, const uint8_t *body,
-                                                  const kithi_pairs *pairs) {
-    return kithi_avx2_cf_match_long_words(g, body, pairs);
-}
-
 KITHI_TARGET_AVX512 static void locate_avx512(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
     kithi_avx512_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
 }
 
-KITHI_TARGET_AVX512 static uint32_t match_avx512(const kithi_cf_geometry *g, const uint8_t *body,
-                                                 const kithi_pairs *pairs) {
-    return kithi_avx512_cf_match_words(g, body, pairs);
-}
-
-static const kithi_cf_vectors ONE_WORD_AVX2 = {locate_avx2, match_avx2};
-static const kithi_cf_vectors ONE_WORD_AVX512 = {locate_avx512, match_avx512};
-static const kithi_cf_vectors LONG_WORD_AVX2 = {locate_avx2, match_long_avx2};
-
-/* `one_word` is the vector code for windows of one word that is not long. A long word can take nine bytes, because it
- * need not begin at a byte (plan/geometry.h). */
-static inline size_t has_many_by(const kithi_cf_vectors *one_word, const kith_filter *f, const uint64_t *digests,
-                                 size_t n, uint64_t *maybe) {
-    if (!kithi_cf_fits_vectors(&f->geometry.cf))
-        return has_many_portable(f, digests, n, maybe);
-    return kithi_cf_has_groups(f->geometry.cf.form == KITHI_ONE_WORD ? one_word : &LONG_WORD_AVX2, f, digests, n,
-                               maybe);
-}
+static const kithi_cf_vector_set AVX2 = {
+    .one_word = {locate_avx2, kithi_avx2_cf_match_words},
+    .long_word = {locate_avx2, kithi_avx2_cf_match_long_words},
+};
+static const kithi_cf_vector_set AVX512 = {
+    .one_word = {locate_avx512, kithi_avx512_cf_match_words},
+    .long_word = {locate_avx2, kithi_avx2_cf_match_long_words},
+};
 
 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many_by(&ONE_WORD_AVX2, f, digests, n, maybe);
+    return kithi_cf_has_many_by(&AVX2, has_many_portable, f, digests, n, maybe);
 }
 
 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many_by(&ONE_WORD_AVX512, f, digests, n, maybe);
+    return kithi_cf_has_many_by(&AVX512, has_many_portable, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
@@ -187,6 +169,19 @@ KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_
 
 KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
     return kithi_cf_remove_many(&kithi_overlap_layout, f, digests, n, done);
+}
+#elif defined(KITHI_HAVE_NEON)
+static void locate_neon(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
+    kithi_neon_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
+}
+
+static const kithi_cf_vector_set NEON = {
+    .one_word = {locate_neon, kithi_neon_cf_match_words},
+    .long_word = {locate_neon, kithi_neon_cf_match_long_words},
+};
+
+static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_cf_has_many_by(&NEON, has_many_portable, f, digests, n, maybe);
 }
 #endif
 
@@ -234,13 +229,13 @@ const kithi_kind kithi_kind_overlap = {
         {
             [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL,
                                     NULL, NULL},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL, NULL,
-                                NULL},
 #ifdef KITHI_HAVE_X86
             [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
                                 copies_avx2},
             [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
                                   copies_avx2},
+#elif defined(KITHI_HAVE_NEON)
+            [KITHI_CPU_NEON] = {has_many_neon, add_many_portable, remove_many_portable, has_portable, NULL, NULL, NULL},
 #endif
         },
     .regions = regions,

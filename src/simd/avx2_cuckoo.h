@@ -22,6 +22,7 @@
 #include "core/cpu.h"
 #include "core/mix.h"
 #include "plan/geometry.h"
+#include "simd/cuckoo_lanes.h"
 
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_all(uint64_t x) {
     return _mm256_set1_epi64x((long long)x);
@@ -215,18 +216,11 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_lanes64(const kithi_
     return kithi_avx2_nonzero_bytes(found);
 }
 
-/* Returns whether lanes of 32 bits are enough for the slots of wide buckets. A slot begins at bit 8 - gcd(8, slot_bits)
- * of a byte at the latest, and must then end within four bytes. */
-KITHI_INLINE bool kithi_avx2_cf_fits_lanes32(const kithi_cf_geometry *g) {
-    unsigned bits = (unsigned)g->slot_bits, divisor = bits & -bits;
-    return bits + 8 - (divisor < 8 ? divisor : 8) <= 32;
-}
-
 /* Like kithi_avx2_cf_match_words, for KITHI_CF_WIDE_BUCKETS. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_buckets(const kithi_cf_geometry *g, const uint8_t *body,
                                                                     const kithi_pairs *pairs) {
-    return kithi_avx2_cf_fits_lanes32(g) ? kithi_avx2_cf_match_lanes32(g, body, pairs)
-                                         : kithi_avx2_cf_match_lanes64(g, body, pairs);
+    return kithi_cf_fits_lanes32(g) ? kithi_avx2_cf_match_lanes32(g, body, pairs)
+                                    : kithi_avx2_cf_match_lanes64(g, body, pairs);
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include "core/mix.h"
 #include "plan/geometry.h"
 #include "simd/avx2_cuckoo.h"
+#include "simd/cuckoo_lanes.h"
 
 KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_all(uint64_t x) {
     return _mm512_set1_epi64((long long)x);
@@ -160,8 +161,8 @@ KITHI_TARGET_AVX512 KITHI_INLINE uint32_t kithi_avx512_cf_match_lanes64(const ki
 /* Like kithi_avx2_cf_match_buckets(). */
 KITHI_TARGET_AVX512 KITHI_INLINE uint32_t kithi_avx512_cf_match_buckets(const kithi_cf_geometry *g, const uint8_t *body,
                                                                         const kithi_pairs *pairs) {
-    return kithi_avx2_cf_fits_lanes32(g) ? kithi_avx512_cf_match_lanes32(g, body, pairs)
-                                         : kithi_avx512_cf_match_lanes64(g, body, pairs);
+    return kithi_cf_fits_lanes32(g) ? kithi_avx512_cf_match_lanes32(g, body, pairs)
+                                    : kithi_avx512_cf_match_lanes64(g, body, pairs);
 }
 
 #endif

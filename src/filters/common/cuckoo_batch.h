@@ -267,10 +267,26 @@ typedef struct kithi_cf_vectors {
     uint32_t (*match)(const kithi_cf_geometry *g, const uint8_t *body, const kithi_pairs *pairs);
 } kithi_cf_vectors;
 
+/* The vector code of an instruction set, for each type of place. */
+typedef struct kithi_cf_vector_set {
+    kithi_cf_vectors one_word;     /* places of one word that is not long */
+    kithi_cf_vectors long_word;    /* places of one long word, which can take nine bytes (plan/geometry.h) */
+    kithi_cf_vectors wide_buckets; /* KITHI_CF_WIDE_BUCKETS; only cuckoo has these */
+} kithi_cf_vector_set;
+
 /* Returns whether the factors of all multiplications in the vector code fit in 32 bits. Only a file with extreme
  * parameters has larger ones. */
 static inline bool kithi_cf_fits_vectors(const kithi_cf_geometry *g) {
     return g->regions <= UINT32_MAX && g->stride <= UINT32_MAX && g->places < UINT64_C(1) << 31;
+}
+
+/* Returns the vector code for a geometry, or NULL if there is none. */
+static inline const kithi_cf_vectors *kithi_cf_vectors_for(const kithi_cf_vector_set *set, const kithi_cf_geometry *g) {
+    if (g->alternate != KITHI_ALTERNATE_PARTNER || !kithi_cf_fits_vectors(g))
+        return NULL;
+    if (g->words == 1)
+        return g->form == KITHI_ONE_WORD ? &set->one_word : &set->long_word;
+    return g->bucket_slots == 4 ? &set->wide_buckets : NULL;
 }
 
 /* Vector lookups in bodies up to this size do not prefetch. Such a body is in the caches of most processors. The loads
@@ -320,6 +336,16 @@ static inline size_t kithi_cf_has_groups(const kithi_cf_vectors *vectors, const 
         yes += kithi_popcount(found);
     }
     return yes;
+}
+
+/* has_many with the vector code of `set` or, if there is none for this geometry, with `scalar`: a has_many that calls
+ * kithi_cf_has_many. */
+static inline size_t kithi_cf_has_many_by(const kithi_cf_vector_set *set,
+                                          size_t (*scalar)(const kith_filter *f, const uint64_t *digests, size_t n,
+                                                           uint64_t *maybe),
+                                          const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    const kithi_cf_vectors *vectors = kithi_cf_vectors_for(set, &f->geometry.cf);
+    return vectors != NULL ? kithi_cf_has_groups(vectors, f, digests, n, maybe) : scalar(f, digests, n, maybe);
 }
 
 KITHI_INLINE kith_status kithi_cf_add_pairs(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
