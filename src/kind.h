@@ -83,7 +83,7 @@ typedef struct kithi_kernels {
 
 typedef struct kithi_kind {
     uint16_t id;    /* stored in files; never reused */
-    uint8_t params; /* bit i: parameter i is used; the others are 0 */
+    uint8_t params; /* bit i is set if the kind uses parameter i; parameters that it does not use are 0 in files */
     kith_kind_info info;
 
     /* Chooses head->params for a request; the caller has checked capacity and rate and copied them to *head. A kind

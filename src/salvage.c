@@ -28,7 +28,7 @@
 
 /* ---- header ---- */
 
-static bool header_holds(const uint8_t *header) {
+static bool header_checksum_matches(const uint8_t *header) {
     return kithi_checksum(header, KITHI_AT_HEADER_CHECKSUM) == kithi_load64(header + KITHI_AT_HEADER_CHECKSUM);
 }
 
@@ -42,7 +42,7 @@ static bool restore_byte(uint8_t *header, uint64_t *budget) {
         uint8_t was = header[at];
         for (unsigned change = 1; change < 256; change++) {
             header[at] = (uint8_t)(was ^ change);
-            if (header_holds(header))
+            if (header_checksum_matches(header))
                 return true;
         }
         header[at] = was;
@@ -62,7 +62,7 @@ kith_status kithi_salvage_header(const uint8_t *bytes, uint64_t byte_count, uint
     if (byte_count < KITHI_HEADER_BYTES)
         return status;
     memcpy(header, bytes, KITHI_HEADER_BYTES);
-    if (!header_holds(header)) {
+    if (!header_checksum_matches(header)) {
         if (!restore_byte(header, &s->budget))
             return status;
         s->header_restored = true;
@@ -105,7 +105,7 @@ static uint64_t checksum_stored(const pages *p, uint64_t i) {
     return kithi_load64(p->checksums + 8 * i);
 }
 
-static bool checksums_hold(const pages *p) {
+static bool checksums_match(const pages *p) {
     return p->checksums_present == p->count &&
            kithi_checksum(p->checksums, (size_t)(8 * p->count)) == kithi_load64(p->block + KITHI_AT_BODY_CHECKSUM);
 }
@@ -146,7 +146,7 @@ static bool restore_checksums(pages *p) {
     for (unsigned set = 0; set < 1u << conflicts; set++) {
         for (unsigned i = 0; i < conflicts; i++)
             kithi_store64(p->checksums + 8 * conflict[i], (set >> i & 1) != 0 ? computed[i] : stored[i]);
-        if (!checksums_hold(p))
+        if (!checksums_match(p))
             continue;
         for (unsigned i = 0; i < conflicts; i++)
             p->state[conflict[i]] = (set >> i & 1) != 0 ? KITHI_PAGE_GOOD : KITHI_PAGE_BAD;
@@ -236,7 +236,7 @@ static kith_status salvage_by_kind(pages *p, const kithi_kind *kind, const kithi
 static kith_status salvage_pages(pages *p, uint64_t body_present, const kithi_kind *kind, const kithi_shape *shape,
                                  kithi_head *head, kithi_salvage *s) {
     compare_pages(p, body_present);
-    if (!checksums_hold(p))
+    if (!checksums_match(p))
         s->checksums_restored = restore_checksums(p);
     s->pages = p->count;
     count_pages(p, &s->pages_damaged, &s->pages_unsure);

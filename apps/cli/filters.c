@@ -37,7 +37,7 @@ static int hex_digit(char c) {
 }
 
 static bool key_of_hex(const char *digits, uint8_t *key) {
-    for (size_t i = 0; i < KITH_KEY_BYTES; i++) {
+    for (size_t i = 0; i < KITH_HASH_KEY_BYTES; i++) {
         int high = hex_digit(digits[2 * i]), low = hex_digit(digits[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
@@ -47,7 +47,7 @@ static bool key_of_hex(const char *digits, uint8_t *key) {
 }
 
 static void key_read(const char *path, uint8_t *key) {
-    char bytes[2 * KITH_KEY_BYTES + 3]; /* hex digits, CR LF, and one more to detect a longer file */
+    char bytes[2 * KITH_HASH_KEY_BYTES + 3]; /* hex digits, CR LF, and one more to detect a longer file */
     int fd = open_fully(path, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         fail_errno(path);
@@ -63,13 +63,13 @@ static void key_read(const char *path, uint8_t *key) {
         used += (size_t)got;
     }
     (void)close(fd);
-    if (used == KITH_KEY_BYTES) {
-        memcpy(key, bytes, KITH_KEY_BYTES);
+    if (used == KITH_HASH_KEY_BYTES) {
+        memcpy(key, bytes, KITH_HASH_KEY_BYTES);
         return;
     }
     while (used > 0 && (bytes[used - 1] == '\n' || bytes[used - 1] == '\r'))
         used--;
-    if (used != (size_t)2 * KITH_KEY_BYTES || !key_of_hex(bytes, key))
+    if (used != (size_t)2 * KITH_HASH_KEY_BYTES || !key_of_hex(bytes, key))
         fail("%s: not a secret key, which has 16 bytes or 32 hex digits", path);
 }
 

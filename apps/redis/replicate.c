@@ -7,14 +7,14 @@
 #include "arguments.h"
 #include "keys.h"
 
-#define SECRET_BYTES (8 + KITH_KEY_BYTES)
+#define SECRET_BYTES (8 + KITH_HASH_KEY_BYTES)
 
 void replicate_create(RedisModuleCtx *ctx, RedisModuleString *key, const value_creation *c) {
     char rate[40], secret[SECRET_BYTES];
     (void)snprintf(rate, sizeof rate, "%.17g", c->rate);
     for (unsigned i = 0; i < 8; i++)
         secret[i] = (char)(c->hash.seed >> 8 * i & 0xff);
-    memcpy(secret + 8, c->hash.key, KITH_KEY_BYTES);
+    memcpy(secret + 8, c->hash.key, KITH_HASH_KEY_BYTES);
     (void)server.Replicate(ctx, "KITH._CREATE", "scclclblll", key, c->kind, c->options, (long long)c->capacity, rate,
                            (long long)c->hash.id, secret, sizeof secret, (long long)c->request.expansion,
                            (long long)c->request.bucket_size, (long long)c->request.max_iterations);
@@ -53,7 +53,7 @@ static bool read_creation(RedisModuleString **argv, value_creation *c) {
     c->hash.id = (kith_hash_id)hash;
     for (unsigned i = 0; i < 8; i++)
         c->hash.seed |= (uint64_t)(unsigned char)secret[i] << 8 * i;
-    memcpy(c->hash.key, secret + 8, KITH_KEY_BYTES);
+    memcpy(c->hash.key, secret + 8, KITH_HASH_KEY_BYTES);
     return true;
 }
 

@@ -38,15 +38,15 @@
  *
  * Two steps need a minimum, which may exceed the limit:
  *
- *   - To find repeats in the temporary file, one part (1/256 of the file) is searched at a time, at 50 bytes per
- *     digest, i.e. 0.2 bytes per digest in the file. This exceeds the limit only if the file has more than
- *     5 * memory_bytes digests.
+ *   - To find repeats in the temporary file, at least one part of it (1/256) is in memory. This takes 50 bytes for each
+ *     digest of the part, that is 0.2 bytes for each digest in the file. This exceeds the limit only if the file has
+ *     more than 5 * memory_bytes digests.
  *   - A static kind is built in shards, at least one at a time. Up to 1.48 million keys are one shard; more keys are
- *     divided into shards of 0.74 to 1.48 million. For each key that it has space for, a shard takes 8 bytes for the
- *     digest and up to 26 to work with. (24 in shards of more than 0.74 million keys, so that a shard takes at most
- *     48 MB; more than 26 in shards of fewer than 10,000 keys, but at most 300 KB in all.) From 380 million keys on,
- *     the digests of one of 256 parts are in memory instead of those of one shard. If the digests are not hashes, all
- *     keys may have to be one shard.
+ *     divided into shards of 0.74 to 1.48 million. A shard takes memory for each planned key: 8 bytes for the digest,
+ *     and up to 26 of working memory. (24 in shards of more than 0.74 million keys, so that a shard takes at most 48
+ *     MB; more than 26 in shards of fewer than 10,000 keys, but at most 300 KB in all.) From 380 million keys on, the
+ *     digests of one of 256 parts are in memory instead of those of one shard. If the digests are not hashes, all keys
+ *     may have to be one shard.
  *
  * If the limit is not enough to build one shard on each thread, a static kind is built on fewer threads. All threads
  * are used if the limit is at least
@@ -81,7 +81,9 @@ typedef enum kith_build_step {
 /* A progress function. Long calls call it from time to time, on the thread of the caller: `done` of `total` digests are
  * processed in this step. In the steps KITH_BUILD_COUNTING and KITH_BUILD_FILLING, `done` is 0 when the function is
  * called for the first time, is equal to `total` the last time, and never decreases in between. A step may have to be
- * repeated; then `done` starts again at 0.
+ * repeated; then `done` starts again at 0. In KITH_BUILD_READING, `done` is the number of digests or keys that the
+ * builder holds, without the repeats that it has dropped. In this step the function is called only when the memory for
+ * digests is full: never if the builder streams on one thread, or if it collects without a memory limit.
  *
  * If it returns false, which it may do in every call, the call of the builder returns KITH_E_CANCELLED. The builder
  * still has all digests that it has taken: free it, or repeat the call to go on. (kith_builder_add_many() has then
@@ -111,11 +113,10 @@ typedef struct kith_build_limits {
  * options, notes, allocator), and limits->folder, must stay valid until the builder is freed. limits may be NULL. Flags
  * are kith_build_flags (kith/filter.h).
  *
- * A builder works in one of two ways. If the capacity is given (or follows from bytes and rate), and keys can be added
- * to the kind but no copies of a key (it has KITH_CAN_ADD but not KITH_CAN_COPIES: see kith/plan.h), it streams: it
- * creates the filter immediately and adds digests to it as they come. It then stores no digests, except for up to 2^20
- * (8 MiB) if it uses several threads. Otherwise it collects: it stores all digests, and kith_builder_finish() makes the
- * filter.
+ * A builder works in one of two ways. It streams if the capacity is given (or follows from bytes and rate) and the kind
+ * has KITH_CAN_ADD but not KITH_CAN_COPIES (kith/plan.h): it creates the filter immediately and adds digests to it as
+ * they come. It then stores no digests, except for up to 2^20 (8 MiB) if it uses several threads. Otherwise it
+ * collects: it stores all digests, and kith_builder_finish() makes the filter.
  *
  *     with a given capacity      kinds
  *     streams                    bloom, blocked, layers of these

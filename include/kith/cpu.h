@@ -3,7 +3,8 @@
  * The following calls have SIMD versions, for some of the instruction sets below: those that look up, add, remove and
  * merge keys, those that build a ribbon filter, kith_filter_stats_of() and, with SipHash, kith_digest_many() and
  * kith_digest_packed(). All others, and these on processors without such a version, run portable code. The best
- * instruction set that the processor supports is chosen at the first such call. Results and the bytes of filters do not
+ * instruction set that the processor supports is chosen when the first filter is created or opened, or when digests are
+ * first computed with one of these calls. Results and the bytes of filters do not
  * depend on it, so a program need not choose. The calls of this header are for tests and measurements. */
 #ifndef KITH_CPU_H
 #define KITH_CPU_H
@@ -17,8 +18,8 @@ extern "C" {
 /* Returns the instruction set in use: "portable" (none in particular), "avx2", "avx512" or "neon". */
 KITH_API const char *kith_cpu(void);
 
-/* Returns the name of instruction set number `index` (0, 1, …) of all that this version of the library knows, also
- * those that this processor does not support, or NULL if there are fewer. */
+/* Returns the name of instruction set number `index` (0, 1, …), or NULL if there is no such number. The list has all
+ * instruction sets that this version of the library knows, even those that this processor does not support. */
 KITH_API const char *kith_cpu_name(size_t index);
 
 /* Selects an instruction set by name, or the best one with "auto". It applies to all threads: to digests that are

@@ -102,8 +102,8 @@ typedef enum kith_build_flags {
  * spec->allocator must be thread-safe. If spec->capacity is 0 (and does not follow from bytes and rate), the filter is
  * sized for the number of distinct digests (for a multiset: for all of them). The result has the bytes that adding the
  * digests one by one in order would give (for KITH_BUILD_SET: only the first of equal digests), whatever the number of
- * threads. Fewer than 130,000 digests, and cuckoo filters of fewer than 250,000 keys, are added by one thread. For more
- * digests than fit in memory see kith/builder.h.
+ * threads. One thread is used for fewer than 130,000 digests, and for a cuckoo kind of fewer than 250,000 keys. For
+ * more digests than fit in memory see kith/builder.h.
  *
  * A static kind (without KITH_CAN_ADD) can only be made by this call or by a builder. Its bytes do not depend on the
  * order of the digests. If the digests are hashes, the filter is as large as planned. The keys are divided into shards
@@ -148,8 +148,9 @@ KITH_API void kith_filter_set_limit(kith_filter *filter, uint64_t max_bytes);
  *
  * Returns KITH_E_UNSUPPORTED (static kinds), KITH_E_READONLY, KITH_E_BUSY, or KITH_E_CORRUPT as kith_filter_add() does.
  * If several layers are in one block, because the filter had grown before it was opened, cloned or passed to
- * kith_filter_bytes(), a new block for the first layer is allocated before the old one is freed. Then it also returns
- * KITH_E_MEMORY, or KITH_E_TOO_LARGE if both together would exceed the limit of kith_filter_set_limit(). */
+ * kith_filter_bytes(), a new block for the first layer is allocated before the old one is freed. In this case it can
+ * also fail, with KITH_E_MEMORY, or with KITH_E_TOO_LARGE if both blocks together would exceed the limit of
+ * kith_filter_set_limit(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
 
 /* ---- one key ---- */
@@ -519,9 +520,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_adopt(void *bytes, size_t byte_co
 KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *allocator,
                                                     kith_filter **filter);
 
-/* Like kith_filter_open(), for a regular file that is open for reading: for sandboxed programs that may no longer open
- * files by the time they read this one (seccomp, Capsicum, pledge). The descriptor still belongs to you, and its offset
- * does not matter and does not change. You may close it as soon as the call returns. */
+/* Like kith_filter_open(), for a regular file that is open for reading: for sandboxed programs that are no longer
+ * allowed to open files when they read this one (seccomp, Capsicum, pledge). The descriptor still belongs to you, and
+ * its offset does not matter and does not change. You may close it as soon as the call returns. */
 KITH_API KITH_MUST_USE kith_status kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *allocator,
                                                        kith_filter **filter);
 

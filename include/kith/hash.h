@@ -23,14 +23,14 @@ typedef enum kith_hash_id {
     KITH_HASH_SIPHASH = 1, /* SipHash-2-4 with a 128-bit secret key: for keys that an attacker may choose */
 } kith_hash_id;
 
-#define KITH_KEY_BYTES 16 /* size of the secret key of SipHash */
+#define KITH_HASH_KEY_BYTES 16 /* size of the secret key of SipHash */
 
 /* A hash with its seed or secret key. All zero bytes are valid and the default: XXH3 with seed 0. All filters with the
  * default have the same hash, so filters that were built by different programs can be merged. */
 typedef struct kith_hash {
     kith_hash_id id;
-    uint64_t seed;               /* XXH3 only; must be 0 for SipHash */
-    uint8_t key[KITH_KEY_BYTES]; /* SipHash only; must be 0 for XXH3 */
+    uint64_t seed;                    /* XXH3 only; must be 0 for SipHash */
+    uint8_t key[KITH_HASH_KEY_BYTES]; /* SipHash only; must be 0 for XXH3 */
 } kith_hash;
 
 /* Sets *hash to SipHash with a new random secret key from the system. KITH_E_RANDOM: the system has no random bytes. */
@@ -74,12 +74,11 @@ KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t
  * How a key becomes a value. In every family, kith_function_draw() also draws a seed, with which "XXH3 of the key" is
  * computed:
  *
- *     family                       key of 4 or 8 bytes                           key of another size
- *     xxh3                         the function of the key as a word             XXH3 of the key is the value itself
- *     siphash                      the function of the key as a word             SipHash-2-4 of the whole key
- *     polynomial                   the same; but a word of p or more is first    the function of XXH3 of the key
- *                                  replaced by XXH3 of the key
- *     tabulation, multiply_shift   the function of the key as a word             the function of XXH3 of the key
+ *     family                       key of 4 or 8 bytes, as an integer w          key of another size
+ *     xxh3                         f(w), where f is the function                 XXH3 of the key is the value itself
+ *     siphash                      f(w)                                          SipHash-2-4 of the whole key
+ *     polynomial                   f(w), or f(XXH3 of the key) if w >= p         f(XXH3 of the key)
+ *     tabulation, multiply_shift   f(w)                                          f(XXH3 of the key)
  *
  * Two keys that XXH3 hashes get the same word with probability 2^-64; the independence holds for keys with different
  * words. kith_function_draw() expands a 64-bit seed to the state: the independence holds as far as this expansion is

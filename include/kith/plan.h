@@ -159,13 +159,13 @@ typedef struct kith_plan {
  *
  * plan->failure is at most 10^-9. For cuckoo kinds (and layers of them) it is at most 1.1 * 10^-8: 10^-9 for the case
  * that no free slot is found, and 10^-8 for the case that a stash overflows. If more keys have the same fingerprint and
- * the same two buckets than these buckets have slots, those that do not fit are stored in a short list, the stash. Each
- * region of the filter, up to 2^18 slots, has one (cuckoo with insert=walk has none and uses wider fingerprints
- * instead). All this holds for distinct keys that nobody chose to attack the filter. The planner does not change what
- * an option fixes: the fingerprint bits (f), the counters per key (k), or insertion by random walk. (A walk is selected
- * by insert=walk, or by any max other than its default of 500; max is the number of entries that a walk may move.) If
- * one of these options is given, `failure` may be higher, and it is only an estimate: with fingerprints of a few bits
- * it is too low by a factor of about two. */
+ * the same two buckets than these buckets have slots, those that do not fit are stored in a short list, the stash. The
+ * filter is divided into regions of at most 2^18 slots (more only with b=1 or alternate=xor), and each region has its
+ * own stash (cuckoo with insert=walk has none and uses wider fingerprints instead). All this holds for distinct keys
+ * that nobody chose to attack the filter. The planner does not change what an option fixes: the fingerprint bits (f),
+ * the counters per key (k), or insertion by random walk. (A walk is selected by insert=walk, or by any max other than
+ * its default of 500; max is the number of entries that a walk may move.) If one of these options is given, `failure`
+ * may be higher, and it is only an estimate: with fingerprints of a few bits it is too low by a factor of about two. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 
 /* An option of a kind, given in spec.options as "name=value". Several are separated by blanks or commas. */

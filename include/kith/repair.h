@@ -8,9 +8,10 @@
  * The file has a checksum for each page of 64 KiB of the filter's body, so it is known which pages are damaged.
  *
  *   restored exactly   a header with one wrong byte, a page that had only zeros, a page with one flipped bit, and the
- *                      checksums, if the pages that they belong to are sound. The search for a flipped bit is slow, so
- *                      only four damaged pages of 64 KiB are searched, the first ones. A smaller page of n bytes counts
- *                      as (n / 65,536)^2 pages; a page that had only zeros is recognised without a search
+ *                      checksums, if the pages that they belong to are sound and at most ten pages differ from their
+ *                      checksums. (If more differ, all of these pages count as damaged.) The search for a flipped bit
+ *                      is slow, so only four damaged pages of 64 KiB are searched, the first ones. A smaller page of n
+ *                      bytes counts as (n / 65,536)^2 pages; a page that had only zeros is recognised without a search
  *   Bloom kinds        Every cell (bit or counter) of a damaged page is set to its largest value. No key is lost, but
  *                      other keys are found more often: kith_filter_stats.rate_now. Keys can be added only if the
  *                      filter is not too full because of this. If all pages are damaged, nothing can be saved
@@ -23,7 +24,7 @@
  *
  * Of a store, the valid records of the journal are applied, including those after a damaged one. Records that are
  * missing are counted. The keys that they added may be lost. Once something is lost, removals are not repeated: a
- * removal of a key that is not there would remove another key. The keys that they removed are then still found. */
+ * removal of a key that is not there could remove another key. The keys that they removed are then still found. */
 #ifndef KITH_REPAIR_H
 #define KITH_REPAIR_H
 
@@ -66,9 +67,9 @@ typedef struct kith_repair_report {
     uint64_t records;             /* number of journal records that were applied */
     uint64_t records_lost;        /* number of journal records that are damaged or missing, and not in the snapshot */
     uint64_t operations_lost_max; /* the lost records have at most this many operations. UINT64_MAX: not known */
-    uint64_t tail_bytes;          /* number of bytes at the end of the journal that are no valid records. Nothing proves
-                                     that they were ever acknowledged as durable: an interrupted writer leaves such
-                                     bytes */
+    uint64_t tail_bytes;          /* number of bytes after the last record that counts: damaged or incomplete records,
+                                     or records of a batch that was not committed. Nothing proves that they were ever
+                                     acknowledged as durable: an interrupted writer leaves such bytes */
     uint64_t adds_refused;        /* number of adds of the journal that did not fit, and whose keys are not found; some
                                      may have failed before the damage, too */
     uint64_t removals_skipped;    /* number of removals of the journal that were not repeated */
@@ -87,12 +88,12 @@ typedef struct kith_repair_report {
  * The store must not be open for writing while it is read. This call takes no lock, because that is impossible on a
  * disk that is mounted read-only, as broken disks often are.
  *
- * KITH_OK does not mean that nothing is lost: read the report, above all is_whole and may_miss_keys. Otherwise
+ * Returns KITH_OK, which does not mean that nothing is lost (read the report, above all is_whole and may_miss_keys), or
  *   KITH_E_CORRUPT    nothing can be saved: more than one byte of the header is wrong, or every page is damaged (Bloom
  *                     kinds, and layers of them), or what remains is not valid
  *   KITH_E_TRUNCATED  less than a quarter of the file is there
  *   KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND
- *   KITH_E_MEMORY     out of memory; the file and the filter are in memory at the same time
+ *   KITH_E_MEMORY     out of memory. (A file of the wrong size is in memory twice for a short time)
  *   KITH_E_ARGUMENT   report->struct_bytes is not valid
  *   KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO: the file cannot be opened
  *

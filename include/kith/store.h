@@ -116,7 +116,8 @@ typedef struct kith_store_options {
  *
  * If there is a plain file at `path`, it is replaced by the same rules as in kith_filter_save(). If there is a store,
  * it stays the same store and only gets other content: its journal is replaced by an empty one, and readers see the new
- * content after a refresh. A crash leaves either the old content or the new one.
+ * content after a refresh. (A store that cannot be opened, because it is damaged or has no journal, is replaced by a
+ * new one, like a plain file.) A crash leaves either the old content or the new one.
  *
  * Returns KITH_E_UNSUPPORTED if the filter is of a static kind, KITH_E_LOCKED if the store is open for writing,
  * KITH_E_JOURNAL if there is a file FILE-journal that is not a journal of kith, KITH_E_RANDOM, KITH_E_ARGUMENT for
@@ -154,8 +155,8 @@ KITH_API KITH_MUST_USE kith_status kith_store_open(const char *path, unsigned fl
                                                    kith_store **store);
 
 /* Like kith_store_open() with KITH_STORE_READ, for two regular files that are open for reading: the snapshot FILE, and
- * FILE-journal. For sandboxed programs that may no longer open files by the time they read these two, as
- * kith_filter_open_fd(). options->lock must be 0.
+ * FILE-journal. Like kith_filter_open_fd(), this is for sandboxed programs that are no longer allowed to open files.
+ * options->lock must be 0.
  *
  * On success the descriptors belong to the store, which closes them. On failure they are still yours. `journal` may be
  * -1 if there is none; the result is KITH_E_JOURNAL then, if the snapshot is sound.
@@ -170,8 +171,8 @@ KITH_API KITH_MUST_USE kith_status kith_store_open_fd(int snapshot, int journal,
 /* Syncs what is not synced yet, makes a checkpoint if the journal is larger than options.close_bytes, and frees the
  * store, also if it returns a failure. A batch that was not committed is rolled back. NULL is allowed.
  *
- * Returns KITH_OK for a reader, and for a writer if the sync succeeded and so did the checkpoint, if one was due: every
- * operation is then durable. If a sync failed, operations since the last successful one may be lost. If only the
+ * A reader gets KITH_OK. A writer gets KITH_OK if the sync succeeded, and the checkpoint too if one had to be made;
+ * then every operation is durable. If a sync failed, operations since the last successful one may be lost. If only the
  * checkpoint failed, its status is returned, but every operation is durable in the journal. */
 KITH_API kith_status kith_store_close(kith_store *store);
 
@@ -179,8 +180,8 @@ KITH_API kith_status kith_store_close(kith_store *store);
  *
  * These calls return the codes of the calls of the same name in kith/filter.h, with the same meaning, and
  *   KITH_E_READONLY   the store was opened for reading, or has become read-only by a failure (kith_store_info.failure)
- *   KITH_E_NO_SPACE, KITH_E_IO   the journal could not be extended. If even the incomplete record could not be removed,
- *                     the store is read-only from then on. After a failed sync it always is */
+ *   KITH_E_NO_SPACE, KITH_E_IO   the journal could not be extended. If the incomplete record cannot be removed either,
+ *                     the store becomes read-only. A failed sync always makes it read-only */
 
 /* Adds a key. With KITH_SYNC_CALL, KITH_OK means that the key is durable (inside a batch of kith_store_begin(): only
  * after kith_store_commit()). See kith_store_durable(). */
@@ -229,8 +230,9 @@ KITH_API KITH_MUST_USE kith_status kith_store_tick(kith_store *store);
 /* Writes a new snapshot and starts a new journal, unless there were no operations since the last checkpoint.
  *
  * Returns KITH_E_CORRUPT if the old snapshot is damaged, KITH_E_BUSY inside a batch, and the codes of
- * kith_filter_save(). After a failure the store can be used as before, unless the new journal could neither be put in
- * place and opened, nor be removed durably; then it is read-only (kith_store_info.failure). Cost: reads the old
+ * kith_filter_save(). After a failure the store can be used as before, with one exception: if the new journal could not
+ * be put in place and opened, and going back to the old one failed too, the store is read-only
+ * (kith_store_info.failure). Cost: reads the old
  * snapshot, writes a new one. Memory that the changed pages needed is free afterwards. */
 KITH_API KITH_MUST_USE kith_status kith_store_checkpoint(kith_store *store);
 
@@ -276,14 +278,14 @@ KITH_API KITH_MUST_USE kith_status kith_store_verify(const kith_store *store);
 
 typedef struct kith_store_info {
     size_t struct_bytes;        /* sizeof(kith_store_info): set by KITH_STORE_INFO_INIT */
-    uint64_t sequence;          /* of the last journal record; each record has the next number */
+    uint64_t sequence;          /* number of the last journal record; records are numbered from 1 on */
     uint64_t synced;            /* highest sequence number that is durable; 0 for a reader, which cannot know */
     uint64_t snapshot_sequence; /* of the last record that the snapshot includes */
     uint64_t generation;        /* number of journals that this store has had */
     uint64_t journal_bytes;     /* size of the journal */
     uint64_t snapshot_bytes;    /* size of the snapshot */
-    uint64_t cut_bytes;         /* bytes at the end of the journal that were not valid when it was opened. They were
-                                     never acknowledged as durable. A writer has cut them off */
+    uint64_t cut_bytes;         /* bytes after the last complete record or batch of the journal when it was opened. They
+                                   were never acknowledged as durable. A writer has cut them off */
     kith_status failure;        /* KITH_OK, or the failure that made the store read-only; see also kith_store_refresh */
     kith_status checkpoint;     /* the status of the last checkpoint that was due; KITH_OK if there was none */
     unsigned char id[16];       /* a random number that snapshot and journal have in common */

@@ -1,8 +1,9 @@
 /* kith/table.h: hash tables: exact sets and dictionaries.
  *
- * A table stores keys, each with a 64-bit value, and its results are exact. (A filter, kith/filter.h, stores only a few
- * bits per key and has false positives.) Keys are byte strings of up to 4 GiB or, if spec.key_bytes is set, have a
- * fixed size of 4, 8 or 16 bytes and are stored in place. The value is an integer or a pointer that you choose.
+ * A table stores keys, each with a 64-bit value (a bitset: without values), and its results are exact. (A filter,
+ * kith/filter.h, stores only a few bits per key and has false positives.) Keys are byte strings of up to 4 GiB or, if
+ * spec.key_bytes is set, have a fixed size of 4, 8 or 16 bytes and are stored in place. The value is an integer or a
+ * pointer that you choose.
  *
  *     kind      cost of a lookup                use it when
  *     cuckoo    at most d buckets (default 2)   nearly always: small, and every lookup is fast

@@ -85,8 +85,8 @@ typedef struct byte_range {
 } byte_range;
 
 #define BATCH 4096 /* digests; after each batch, give up if too many may be repeats */
-/* Give up if the filter reports more digests of a batch than this as present. A filter with a rate above SUSPECTS_MAX /
- * BATCH reports that many even without repeats, so it is not used to find repeats. */
+/* Give up if the filter reports more than this many digests of a batch as present. A filter with a rate above
+ * SUSPECTS_MAX / BATCH does so even without repeats, so it is not used to find repeats. */
 #define SUSPECTS_MAX (BATCH / 16)
 
 /* Adds all digests, in the hope that there are no repeats. Sets bit i of `firsts` if digest i was not in the filter

@@ -36,7 +36,7 @@
  * standard deviations above the mean. The fill limit applies to the sum over all blocks; filters/common/crowding.h
  * stops keys that were chosen to crowd some blocks.
  *
- * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
+ * Parameters, by index: 0: lanes; 1: number of blocks; 7: fill limit. The body is blocks * 64 bytes without padding. */
 #include "filters/blocked_lookup.h"
 #include "filters/common/crowding.h"
 #include "filters/common/lanes.h"
@@ -202,8 +202,8 @@ static bool has_portable(const kith_filter *f, uint64_t digest) {
 }
 
 /* Adds a key without checking whether the filter is full. */
-KITHI_INLINE kith_status add_in_lanes(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest,
-                                      bool *was_new) {
+KITHI_INLINE kith_status add_unchecked_inline(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest,
+                                              bool *was_new) {
     uint64_t set_bits = kithi_by_lanes(set_in, ops, (kithi_lanes_args){.f = f, .digest = digest});
     kithi_bits_count_add(f, (unsigned)set_bits, was_new);
     return KITH_OK;
@@ -233,14 +233,14 @@ KITHI_OUTLINE kith_status add_or_refuse(kith_filter *f, uint64_t digest, bool *w
                                         const kithi_crowding_ops *crowding) {
     bool has = has_portable(f, digest);
     if (has || !kithi_lanes_check_add(f, digest, crowding))
-        return kithi_bits_add_to_full(has, was_new);
-    return add_in_lanes(&PORTABLE, f, digest, was_new);
+        return kithi_bits_result_unchanged(has, was_new);
+    return add_unchecked_inline(&PORTABLE, f, digest, was_new);
 }
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
         return add_or_refuse(f, digest, was_new, &CROWDING);
-    return add_in_lanes(&PORTABLE, f, digest, was_new);
+    return add_unchecked_inline(&PORTABLE, f, digest, was_new);
 }
 
 KITHI_INLINE uint64_t add_shared_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
@@ -321,7 +321,7 @@ KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
         return add_or_refuse(f, digest, was_new, &CROWDING_AVX2);
-    return add_in_lanes(&AVX2, f, digest, was_new);
+    return add_unchecked_inline(&AVX2, f, digest, was_new);
 }
 
 KITHI_TARGET_AVX2 static bool has_usual_avx2(const kith_filter *f, uint64_t digest) {
@@ -357,7 +357,7 @@ KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest
 KITHI_TARGET_AVX512 static kith_status add_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
         return add_or_refuse(f, digest, was_new, &CROWDING_AVX2);
-    return add_in_lanes(&AVX512, f, digest, was_new);
+    return add_unchecked_inline(&AVX512, f, digest, was_new);
 }
 
 KITHI_TARGET_AVX512 static bool has_usual_avx512(const kith_filter *f, uint64_t digest) {
@@ -389,7 +389,7 @@ static bool has_neon(const kith_filter *f, uint64_t digest) {
 static kith_status add_neon(kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
         return add_or_refuse(f, digest, was_new, &CROWDING);
-    return add_in_lanes(&NEON, f, digest, was_new);
+    return add_unchecked_inline(&NEON, f, digest, was_new);
 }
 
 static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {

@@ -46,7 +46,7 @@
  * block. If every block has such a lane, these numbers add up to the count. Both hold even after removals of keys that
  * were never added.
  *
- * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
+ * Parameters, by index: 0: lanes; 1: number of blocks; 7: fill limit. The body is blocks * 64 bytes without padding. */
 #include <math.h>
 
 #include "filters/common/counter_cells.h"
@@ -218,7 +218,7 @@ KITHI_INLINE kith_status remove_key_in(const kithi_lanes_block_ops *ops, kith_fi
         return KITH_E_ABSENT;
     f->head.fill -= zeros;
     f->head.count--;
-    kithi_lanes_removed(f);
+    kithi_crowding_note_removal(f);
     return KITH_OK;
 }
 

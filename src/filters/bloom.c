@@ -26,7 +26,7 @@
  * so union is OR. With the m and k that the planner chooses, half of the bits are set at capacity. To find a bit that
  * is 0, a lookup of an absent key must then read two bits on average. (has() reads four at a time.)
  *
- * Parameters: 0 k, 1 bits in a slice (m for one array), 2 layout (0 slices, 1 whole), 7 fill limit. */
+ * Parameters, by index: 0: k; 1: bits in a slice (m for one array); 2: layout (0 slices, 1 whole); 7: fill limit. */
 #include <math.h>
 
 #include "plan/sizing.h"
@@ -133,7 +133,7 @@ KITHI_INLINE unsigned set_all(uint8_t *body, kithi_slices_geometry g, uint64_t d
 
 /* Not inlined into add_inline(), because every add would then save more registers. */
 static __attribute__((noinline)) kith_status add_to_full(kith_filter *f, uint64_t digest, bool *was_new) {
-    return kithi_bits_add_to_full(has_inline(f, f->geometry.slices, digest), was_new);
+    return kithi_bits_result_unchanged(has_inline(f, f->geometry.slices, digest), was_new);
 }
 
 KITHI_INLINE kith_status add_inline(kith_filter *f, kithi_slices_geometry g, uint64_t digest, bool *was_new) {

@@ -41,8 +41,8 @@
  * not even be between count and k * count: a key that is removed but was never added may have more or fewer counters
  * than the keys that were added.
  *
- * Parameters: 0 k, 1 counters in a slice (in the array, with layout=whole), 2 layout (0 slices, 1 whole), 3 width (0: 4
- * bits), 7 fill limit. */
+ * Parameters, by index: 0: k; 1: counters in a slice (in the array, with layout=whole); 2: layout (0 slices, 1 whole);
+ * 3: width (0 for 4 bits); 7: fill limit. */
 #include <math.h>
 
 #include "plan/sizing.h"
@@ -90,7 +90,7 @@ static double failure_of(const kithi_slices_geometry *g, uint64_t n) {
         return 0;
     if (g->layout == KITHI_WHOLE) {
         double crowded = poisson_tail((double)k * (double)n / (double)g->slice, copies);
-        return fmin(1, (double)n * kithi_whole_power(k, g->slice, crowded));
+        return fmin(1, (double)n * kithi_whole_all_cells_have(k, g->slice, crowded));
     }
     return fmin(1, (double)n * exp(k * log(poisson_tail((double)n / (double)g->slice, copies))));
 }

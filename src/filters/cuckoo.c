@@ -10,9 +10,10 @@
  *
  * Code that cuckoo shares with overlap calls a bucket a place, because overlap has windows instead.
  *
- *     alternate=halves   one bucket has an even number and the other an odd one. Modulo 2*half, the two numbers add up
- *                        to H(fingerprint), a hash that is always odd, so each follows from the other (kithi_partner in
- *                        core/mix.h). This works for any even number of buckets, and the two buckets are never the same
+ *     alternate=halves   one bucket has an even number (these buckets are one half) and the other an odd one (the other
+ *                        half). Modulo 2*half, the two numbers add up to H(fingerprint), a hash that is always odd, so
+ *                        each follows from the other (kithi_partner in core/mix.h). This works for any even number of
+ *                        buckets, and the two buckets are never the same
  *     alternate=simple   the other bucket of bucket p is p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification
  *                        and Analysis", 2016). This needs no hash, but the number of buckets in a region must be a
  *                        power of two, at most 2^f. With 2^i buckets and i < f, p is XORed with the low i bits of the
@@ -36,8 +37,8 @@
  * their region until it is full (filters/common/cuckoo_stash.h). With insert=walk there is no stash, and the planner
  * makes f so large that there are hardly ever more than 2b such keys (plan/fit.h).
  *
- * Parameters: 0 bits in a slot (f), 1 half the buckets of a region, 2 regions, 3 b, 4 alternate (0 halves, 1 simple, 2
- * xor), 5 max of a walk (0: search), 6 entries in the stash of a region. */
+ * Parameters, by index: 0: bits in a slot (f); 1: half the buckets of a region; 2: number of regions; 3: b; 4:
+ * alternate (0 halves, 1 simple, 2 xor); 5: max of a walk (0 for a search); 6: entries in the stash of a region. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
 #include "filters/cuckoo_lookup.h"
@@ -198,8 +199,8 @@ static const kithi_cf_vector_set AVX512 = {
     .wide_buckets = {locate_wide_avx512, kithi_avx512_cf_match_buckets},
 };
 
-/* Compiled for AVX2, like the next two: without vectors AVX-512 gains nothing (kind.h), and the functions in AVX2 and
- * AVX512 have their own target. */
+/* This function and the next two are compiled for AVX2. They have no vector code themselves, so AVX-512 would gain
+ * nothing (kind.h). The functions in the two sets above are compiled for their own instruction set. */
 KITHI_TARGET_AVX2 static size_t has_many_scalar_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                                      uint64_t *maybe) {
     return kithi_cf_has_many(&kithi_cuckoo_layout, f, digests, n, maybe);

@@ -50,8 +50,8 @@ static inline void kithi_cuckoo_first_slots(const kithi_cf_geometry *g, uint64_t
     first[1] = (uint32_t)(kithi_cuckoo_other_bucket(g, bucket, fingerprint) * b);
 }
 
-static inline bool kithi_cuckoo_decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *bucket,
-                                       uint64_t *fingerprint) {
+static inline bool kithi_cuckoo_decode_entry(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *bucket,
+                                             uint64_t *fingerprint) {
     *bucket = slot >> g->bucket_shift;
     *fingerprint = code;
     return true;
@@ -64,7 +64,7 @@ static const kithi_cf_layout kithi_cuckoo_layout = {
     kithi_cuckoo_other_bucket,
     kithi_cuckoo_first_bit,
     kithi_cuckoo_first_slots,
-    kithi_cuckoo_decode,
+    kithi_cuckoo_decode_entry,
     kithi_cuckoo_region_slots,
 };
 

@@ -32,8 +32,8 @@
  * The seed of a shard without keys is 0, and so are its cells. fuse_lookup.h says how a hash becomes cells and
  * fingerprint.
  *
- * Parameters: 0 f, 1 cells per key, 2 cells in a segment, 3 segments (without the last 2 or 3, in which the first cell
- * of a key never is), 4 shards. */
+ * Parameters, by index: 0: f; 1: cells per key; 2: cells in a segment; 3: number of segments in which the first cell of
+ * a key can be (2 or 3 more follow); 4: number of shards. */
 #include "filters/fuse.h"
 
 #include <math.h>

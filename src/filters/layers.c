@@ -24,15 +24,15 @@
  *
  * Removing. If exactly one layer returns true for the key, a copy is removed from that layer. If two layers do, one of
  * them may be a false positive. Removing the key from that layer would damage another key, so the result is
- * KITH_E_AMBIGUOUS. A key that was added once gets this result with at most about the probability `rate`. A key that
+ * KITH_E_AMBIGUOUS. For a key that was added once, the probability of this result is at most about `rate`. A key that
  * has copies in two layers always gets it. The number of copies of a key in all layers together is limited, so that
  * adds of a single key do not let the filter grow forever (kithi_shape.copies_limit).
  *
  * Options of the inner kind may be given as well (inner=cuckoo b=2) and hold for every layer.
  *
- * Parameters: 0 inner kind's id, 1 growth, 2 layers, 3 capacity of layer 0, 4 and 5 options of the inner kind (see
- * kithi_layers_geometry). The header's capacity is the sum of the layers' capacities, and its body length includes all
- * their blocks. */
+ * Parameters, by index: 0: inner kind's id; 1: growth; 2: number of layers; 3: capacity of layer 0; 4 and 5: options of
+ * the inner kind (see kithi_layers_geometry). The header's capacity is the sum of the layers' capacities, and its body
+ * length includes all their blocks. */
 #include <assert.h>
 
 #include "core/batch.h"

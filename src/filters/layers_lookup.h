@@ -107,7 +107,7 @@ static inline double kithi_log2_inverse(double x) {
  * sizes of new layers follow from the headers: a small forged file whose layers claim to hold far more keys than they
  * have bits for would become a huge filter when it grows. So the layer's
  *
- *   capacity   must be kithi_layers_capacity(); the capacities of later layers follow from it;
+ *   capacity   must be kithi_layers_capacity(), from which the capacities of new layers are computed, too;
  *   rate       must be at most kithi_layers_rate() (plus rounding error), so that the sum of all rates is bounded;
  *   body       must have at least 0.9 * capacity * log2(1/rate) bits. No filter of that capacity, of any kind, keeps
  *              that rate with fewer than capacity * log2(1/rate) bits (Carter, Floyd, Gill, Markowsky, Wegman, 1978).

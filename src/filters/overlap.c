@@ -31,7 +31,8 @@
  * of their region until it is full (filters/common/cuckoo_stash.h). Without the stash, a million keys would need slots
  * of at least 12 bits, whatever the rate.
  *
- * Parameters: 0 bits in a slot, 1 half (windows in half a region), 2 regions, 6 entries in the stash of a region. */
+ * Parameters, by index: 0: bits in a slot; 1: half (windows in half a region); 2: number of regions; 6: entries in the
+ * stash of a region. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
 #include "filters/overlap_lookup.h"

@@ -41,8 +41,8 @@ static inline void kithi_overlap_first_slots(const kithi_cf_geometry *g, uint64_
     first[1] = kithi_overlap_first_slot(g, kithi_overlap_other_window(g, window, fingerprint));
 }
 
-static inline bool kithi_overlap_decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *window,
-                                        uint64_t *fingerprint) {
+static inline bool kithi_overlap_decode_entry(const kithi_cf_geometry *g, uint32_t slot, uint32_t code,
+                                              uint64_t *window, uint64_t *fingerprint) {
     uint64_t half = g->half;
     uint64_t right = slot > half; /* each half has half + 1 slots */
     uint64_t offset = slot - right * (half + 1);
@@ -59,7 +59,7 @@ static const kithi_cf_layout kithi_overlap_layout = {
     kithi_overlap_other_window,
     kithi_overlap_first_bit,
     kithi_overlap_first_slots,
-    kithi_overlap_decode,
+    kithi_overlap_decode_entry,
     kithi_overlap_region_slots,
 };
 

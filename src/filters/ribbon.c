@@ -39,8 +39,8 @@
  * attempt 4 on there is a single shard with all keys. This is for digests that are not hashes, which may all belong to
  * one of several shards. In attempt 7 the stash has space for all keys, so this attempt cannot fail.
  *
- * Parameters: 0 f, 1 … 3 slots of level 0 … 2, 4 digests that the stash has space for, 5 shards, 6 salt (the number of
- * the attempt; it selects the hash functions). */
+ * Parameters, by index: 0: f; 1 to 3: number of slots of levels 0 to 2; 4: number of digests that the stash has space
+ * for; 5: number of shards; 6: salt (the number of the attempt; it selects the hash functions). */
 #include "filters/ribbon.h"
 
 #include <math.h>

@@ -48,16 +48,16 @@ typedef struct workspace {
     uint64_t *rows; /* of each slot, level after level: the row of the equation that begins there; 0: there is none */
     uint32_t *fingerprints;   /* the right sides of these equations */
     uint64_t *hashes;         /* of the keys of level 0; afterwards the digests of those that level 0 bumped */
-    uint64_t *more_hashes;    /* the same for level 1 */
+    uint64_t *hashes_1;       /* the same for level 1 */
     size_t *part_ends;        /* of each part: the index after its last hash */
     uint64_t part[PART_KEYS]; /* the hashes of one part, by group */
-    /* The length of more_hashes: the most keys that levels 1 and 2 and the stash can store, or all keys if these are
-     * fewer. */
-    uint64_t more;
+    /* The most keys that level 0 may bump, and the length of hashes_1: as many as levels 1 and 2 and the stash can
+     * store, or all keys if these are fewer. */
+    uint64_t bumped_max;
     uint64_t bytes; /* size of this allocation; the arrays follow the struct */
 } workspace;
 
-/* The keys that are not stored yet: the beginning of w->hashes or w->more_hashes. */
+/* The keys that are not stored yet: the beginning of w->hashes or w->hashes_1. */
 typedef struct keys {
     uint64_t *digests;
     size_t count;
@@ -79,31 +79,31 @@ static uint64_t most_parts(const kithi_ribbon_geometry *g) {
     return part_count(g, 0) > part_count(g, 1) ? part_count(g, 0) : part_count(g, 1);
 }
 
-/* workspace.more of a shard with n keys. */
-static uint64_t more_keys(const kithi_ribbon_geometry *g, size_t n) {
-    uint64_t more = g->slots[1] + g->slots[2] + g->stash;
-    return n < more ? n : more;
+/* workspace.bumped_max of a shard with n keys. */
+static uint64_t bumped_max(const kithi_ribbon_geometry *g, size_t n) {
+    uint64_t space = g->slots[1] + g->slots[2] + g->stash;
+    return n < space ? n : space;
 }
 
 uint64_t kithi_ribbon_build_bytes(const kithi_geometry *geometry, size_t n) {
     const kithi_ribbon_geometry *g = &geometry->ribbon;
     uint64_t slots = kithi_ribbon_all_slots(g);
-    return sizeof(workspace) + (slots + n + more_keys(g, n)) * 8 + (most_parts(g) + 1) * sizeof(size_t) + slots * 4;
+    return sizeof(workspace) + (slots + n + bumped_max(g, n)) * 8 + (most_parts(g) + 1) * sizeof(size_t) + slots * 4;
 }
 
 static workspace *workspace_open(const kith_filter *f, size_t n) {
     const kithi_ribbon_geometry *g = &f->geometry.ribbon;
-    uint64_t slots = kithi_ribbon_all_slots(g), parts = most_parts(g), more = more_keys(g, n);
+    uint64_t slots = kithi_ribbon_all_slots(g), parts = most_parts(g), bumped = bumped_max(g, n);
     uint64_t bytes = kithi_ribbon_build_bytes(&f->geometry, n);
     workspace *w = kithi_allocate(&f->allocator, bytes);
     if (w == NULL)
         return NULL;
     w->bytes = bytes;
-    w->more = more;
+    w->bumped_max = bumped;
     w->rows = (uint64_t *)(void *)(w + 1);
     w->hashes = w->rows + slots;
-    w->more_hashes = w->hashes + n;
-    w->part_ends = (size_t *)(void *)(w->more_hashes + more);
+    w->hashes_1 = w->hashes + n;
+    w->part_ends = (size_t *)(void *)(w->hashes_1 + bumped);
     w->fingerprints = (uint32_t *)(void *)(w->part_ends + parts + 1);
     return w;
 }
@@ -356,10 +356,10 @@ static kith_status fill(const kithi_ribbon_geometry *g, workspace *w, uint8_t *s
     else
         memcpy(w->hashes, digests, n * sizeof *digests);
     /* If more keys are left than can be stored, the reason may be that some of them are equal. */
-    if (!repeats && left.count > w->more)
+    if (!repeats && left.count > w->bumped_max)
         return has_repeats(left.digests, left.count) ? KITH_E_COPIES : KITH_E_FULL;
     if (!repeats && g->slots[1] != 0)
-        repeats = fill_level(g, w, 1, left.digests, w->more_hashes, shard + g->marks_at[1], &left);
+        repeats = fill_level(g, w, 1, left.digests, w->hashes_1, shard + g->marks_at[1], &left);
     return repeats ? KITH_E_COPIES : fill_last(g, w, shard, left);
 }
 

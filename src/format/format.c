@@ -70,5 +70,5 @@ kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_h
 }
 
 kith_status kithi_body_verify(const uint8_t *block, const kithi_head *head) {
-    return kithi_body_check(block, head->body_bytes);
+    return kithi_body_verify_inline(block, head->body_bytes);
 }

@@ -49,7 +49,7 @@ void kithi_notes_write(uint8_t *section, const kith_note *notes, size_t count) {
 }
 
 kith_status kithi_notes_verify(const uint8_t *section, uint64_t section_bytes) {
-    return kithi_notes_check(section, section_bytes);
+    return kithi_notes_verify_inline(section, section_bytes);
 }
 
 static const char *content_end(const uint8_t *section) {

@@ -61,7 +61,7 @@ static inline bool kithi_notes_strings_are_valid(const char *content, const char
 }
 
 /* Checks the checksum, strings and padding of a section of exactly this many bytes, which may be hostile. */
-static inline kith_status kithi_notes_check(const uint8_t *section, uint64_t section_bytes) {
+static inline kith_status kithi_notes_verify_inline(const uint8_t *section, uint64_t section_bytes) {
     if (section_bytes < KITHI_NOTES_HEADER_BYTES || kithi_notes_claimed_bytes(section) != section_bytes)
         return KITH_E_CORRUPT;
     if (!kithi_checksum_holds(kithi_load64(section + KITHI_NOTES_AT_CHECKSUM), section + KITHI_NOTES_AT_CONTENT_BYTES,
@@ -170,7 +170,7 @@ static inline kith_status kithi_sizes_check(const kithi_head *head, uint64_t bod
 
 #ifndef KITH_READER_NO_HASH
 /* Implements kithi_body_verify(): see format/format.h. */
-static inline kith_status kithi_body_check(const uint8_t *block, uint64_t body_bytes) {
+static inline kith_status kithi_body_verify_inline(const uint8_t *block, uint64_t body_bytes) {
     const uint8_t *body = block + KITHI_HEADER_BYTES;
     const uint8_t *checksums = body + body_bytes;
     uint64_t count = kithi_checksum_count(body_bytes);

@@ -88,9 +88,9 @@
 #define SLOT_BITS_MAX 32
 #define REGION_SLOTS (UINT64_C(1) << 18) /* the most slots in a region, unless b = 1 or `one_region` is set */
 #define REGIONS_MAX 0x1p52               /* their number is computed in doubles, which are exact up to this */
-/* The most slots in half a region if b = 1 or `one_region` is set. POWER_HALF_MAX: the number of places must be a power
- * of two (`power_of_two`). ANY_HALF_MAX: it may be any even number. Then a region has at most 2^28 places, so that all
- * of them are about equally likely (core/mix.h). */
+/* The most slots in half a region if b = 1 or `one_region` is set. POWER_HALF_MAX is for layouts in which the number of
+ * places must be a power of two (`power_of_two`), ANY_HALF_MAX for those in which it may be any even number. With
+ * ANY_HALF_MAX a region has at most 2^28 places, so that all of them are about equally likely (core/mix.h). */
 #define POWER_HALF_MAX (UINT64_C(1) << 29)
 #define ANY_HALF_MAX (UINT64_C(1) << 27)
 

@@ -189,8 +189,8 @@ static kith_status plan_best(const kith_filter_spec *spec, kithi_head *head) {
     return s.found ? KITH_OK : s.refusal;
 }
 
-/* Plans every combination of a kind that contains another and its inner kind. `named`, if not NULL, must be one of the
- * two. */
+/* Plans every pair of an outer kind (one that contains another) and an inner kind. If `named` is not NULL, it must be
+ * one of the two. */
 static kith_status plan_inside(const kithi_kind *named, const kith_filter_spec *spec, kithi_head *head) {
     search s = {spec, head, false, KITH_E_KIND};
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {

@@ -32,7 +32,7 @@ double kithi_whole_rate(unsigned k, uint64_t m, uint64_t n);
 /* Each cell of an array of m cells has some property with probability q, independently of the other cells. Returns the
  * probability that all cells that a key's k hashes select have this property. If hashes coincide, these are fewer than
  * k cells. */
-double kithi_whole_power(unsigned k, uint64_t m, double q);
+double kithi_whole_all_cells_have(unsigned k, uint64_t m, double q);
 
 /* What a filter counts towards its capacity.
  *
@@ -97,8 +97,8 @@ void kithi_block_fill_limits(unsigned lanes, unsigned lane_cells, uint64_t block
                              unsigned steps, double *cells);
 
 /* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. If `most`
- * is less than KITHI_BLOCKS_MAX, a result of 0 is found without a search: the quantile is computed at most once, for a
- * filter with exactly `most` blocks. */
+ * is less than KITHI_BLOCKS_MAX, a result of 0 is found without a search: the quantile is computed only for a filter
+ * with exactly `most` blocks. */
 uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
                               uint64_t most);
 

@@ -32,7 +32,7 @@
 /* Up to this many hashes the whole circle is summed. */
 #define CIRCLE_MAX 4096
 
-double kithi_whole_power(unsigned k, uint64_t m, double q) {
+double kithi_whole_all_cells_have(unsigned k, uint64_t m, double q) {
     /* p[j]: the probability that the hashes so far are j different cells. */
     double p[KITHI_BLOOM_K_MAX + 1] = {1}, sum = 0, power = 1;
     for (unsigned hash = 0; hash < k; hash++) {

@@ -1,6 +1,6 @@
 /* kith/reader.h: looks up keys in a kith filter, as one header that needs no library.
  *
- * The build of kith assembles this file from the lookup code of every filter kind (src/reader in kith's source tree),
+ * The build of kith assembles this file from the lookup code of every filter kind (src/filters in kith's source tree),
  * so the results are those of the library. Copy it into a program that only reads filters: a browser, a firmware, the
  * runtime of another language. It also saves the cost of a call in loops that look up one key after the other.
  *
@@ -19,10 +19,10 @@
  * (for example -march=native), and does not choose any at run time. These macros, defined before it is included, change
  * it; they must be the same in all files that pass a kith_reader to each other:
  *
- *     KITH_READER_NO_HASH   do not include <xxhash.h>. (Otherwise that header of xxHash is needed, but not its
- *                           library.) There is then no kith_reader_digest() and no kith_reader_verify(), and
- *                           kith_reader_open() does not compare the checksums of the header and of the notes. The
- *                           program hashes keys itself, as reader.hash says
+ *     KITH_READER_NO_HASH   do not include <xxhash.h>. With this macro there is no kith_reader_digest() and no
+ *                           kith_reader_verify(), and kith_reader_open() does not compare the checksums of the header
+ *                           and of the notes. The program hashes keys itself, as reader.hash says. (Without the macro,
+ *                           that header of xxHash is needed, but not its library.)
  *     KITH_READER_LAYERS    the most layers of a filter of kind "layers", 64 by default. A filter with more cannot be
  *                           opened. With 1, a kith_reader takes about 300 bytes instead of about 12 KB
  *     KITH_NO_SIMD          use no vector instructions
@@ -115,7 +115,7 @@ static inline kith_status kithi_reader_check(const uint8_t *block, uint64_t bloc
     if (status == KITH_OK && head->store.is_store)
         status = KITH_E_JOURNAL;
     if (status == KITH_OK && head->notes_bytes != 0)
-        status = kithi_notes_check(block + block_bytes - head->notes_bytes, head->notes_bytes);
+        status = kithi_notes_verify_inline(block + block_bytes - head->notes_bytes, head->notes_bytes);
     return status;
 }
 
@@ -173,7 +173,7 @@ static inline kith_status kithi_reader_walk(const uint8_t *block, uint64_t block
 
 /* Opens a filter for lookups. Checks the header, the notes, every size and, in a filter of layers, the directory and
  * the header of each layer. The bytes may come from anywhere: whatever they are, this call and kith_reader_has() read
- * nothing outside of them. This call does not read the body; kith_reader_verify() does.
+ * nothing outside of them. This call reads no cells; kith_reader_verify() reads the whole body.
  *
  * Returns what kith_filter_view() of the library returns with KITH_OPEN_LAZY: KITH_OK, KITH_E_EMPTY, KITH_E_NOT_KITH,
  * KITH_E_VERSION, KITH_E_KIND (also for a table), KITH_E_TRUNCATED, KITH_E_TRAILING, KITH_E_JOURNAL (the file of a
@@ -190,11 +190,11 @@ KITH_MUST_USE static inline kith_status kith_reader_open(const void *bytes, size
  * lookup in damaged bytes may return a wrong result. (The library also compares the counts in the header with the body
  * when it opens a filter. Lookups do not use these counts.) */
 KITH_MUST_USE static inline kith_status kith_reader_verify(const kith_reader *reader) {
-    kith_status status = kithi_body_check(reader->block, reader->body_bytes);
+    kith_status status = kithi_body_verify_inline(reader->block, reader->body_bytes);
     /* The outer checksums cover all bytes, but a layer may have been written with wrong checksums. */
     for (unsigned i = 0; i < reader->part_count && status == KITH_OK; i++)
         if (reader->part[i].body != reader->block + KITHI_HEADER_BYTES)
-            status = kithi_body_check(reader->part[i].body - KITHI_HEADER_BYTES, reader->part[i].body_bytes);
+            status = kithi_body_verify_inline(reader->part[i].body - KITHI_HEADER_BYTES, reader->part[i].body_bytes);
     return status;
 }
 

@@ -139,7 +139,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set(uint8_t *block, uint
     return lanes - kithi_popcount(kithi_avx2_bits_find_and_set(block, digest, lanes));
 }
 
-/* Returns a bitmap of those of 64 numbers that are not `value`. */
+/* Returns a bitmap with a bit for each of 64 numbers: 1 if the number is not `value`. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_different(const uint16_t *numbers, uint16_t value) {
     uint64_t different = 0;
     __m256i values = _mm256_set1_epi16((short)value);
@@ -260,15 +260,15 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_lower(uint8_t *block, ui
     if (kithi_avx2_counters_zero(&c, lanes) != 0)
         return false;
     kithi_avx2_change_all(block, &c, lanes, -1);
-    kithi_avx2_counters after = c;
-    after.block.low = _mm256_xor_si256(_mm256_and_si256(c.block.low, c.full.low), c.ones.low);
-    after.block.high = _mm256_xor_si256(_mm256_and_si256(c.block.high, c.full.high), c.ones.high);
-    *zeros = kithi_avx2_counters_zero(&after, lanes); /* those that were 1 */
+    kithi_avx2_counters xor_one = c; /* 0 where the counter was 1 */
+    xor_one.block.low = _mm256_xor_si256(_mm256_and_si256(c.block.low, c.full.low), c.ones.low);
+    xor_one.block.high = _mm256_xor_si256(_mm256_and_si256(c.block.high, c.full.high), c.ones.high);
+    *zeros = kithi_avx2_counters_zero(&xor_one, lanes);
     return true;
 }
 
 /* Returns the least counter of the key. Each counter is shifted to the low bits of its word, and all other bits are
- * set, so that the least 16 bits anywhere are those of the least counter. */
+ * set. So of all groups of 16 bits in the vectors, the one with the smallest value holds the least counter. */
 KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_counters_least(const uint8_t *block, uint64_t digest,
                                                                   unsigned lanes) {
     kithi_avx2_block shifts = kithi_avx2_shifts(digest, lanes, 2, KITHI_AVX2_LOWEST), words = kithi_avx2_load(block);

@@ -145,7 +145,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_long_words(const kit
     return kithi_avx2_cf_match_one_word(g, body, pairs, true);
 }
 
-/* Returns a mask of those of 32 bytes that are not 0. */
+/* Returns a mask with a bit for each of 32 bytes: 1 if the byte is not 0. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_nonzero_bytes(const uint8_t *bytes) {
     __m256i x = _mm256_load_si256((const __m256i *)(const void *)bytes);
     return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(x, _mm256_setzero_si256()));

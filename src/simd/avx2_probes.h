@@ -30,14 +30,15 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cells(const uint64_t *digests, si
                                                      uint64_t stride, uint64_t *cells) {
     const uint64_t m = KITHI_PROBE_FACTOR;
     __m256i slices = _mm256_set1_epi64x((long long)slice), strides = _mm256_set1_epi64x((long long)stride);
-    __m256i start = _mm256_mul_epu32(strides, _mm256_setr_epi64x(0, 1, 2, 3)), fourth = _mm256_slli_epi64(strides, 2);
+    __m256i start = _mm256_mul_epu32(strides, _mm256_setr_epi64x(0, 1, 2, 3)),
+            four_strides = _mm256_slli_epi64(strides, 2);
     for (size_t i = 0; i < n; i++) {
         __m256i first = start, words = _mm256_set1_epi64x((long long)digests[i]);
         words = kithi_avx2_product(words, m, m * m, m * m * m, m * m * m * m);
         for (unsigned j = 0; j < k; j += 4) {
             if (j != 0) {
                 words = kithi_avx2_product(words, m * m * m * m, m * m * m * m, m * m * m * m, m * m * m * m);
-                first = _mm256_add_epi64(first, fourth);
+                first = _mm256_add_epi64(first, four_strides);
             }
             __m256i high = _mm256_mul_epu32(_mm256_srli_epi64(words, 32), slices);
             high = _mm256_add_epi64(high, _mm256_srli_epi64(_mm256_mul_epu32(words, slices), 32));

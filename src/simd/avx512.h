@@ -21,10 +21,13 @@ KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_ones(uint64_t digest, unsi
     __m512i one = _mm512_set1_epi64(1), bytes = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(word));
     if (lanes == 8)
         return _mm512_sllv_epi64(one, _mm512_slli_epi64(_mm512_srli_epi64(bytes, 2 + cell_shift), cell_shift));
-    __m512i twice = _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0), odd = _mm512_set_epi64(64, 0, 64, 0, 64, 0, 64, 0);
+    /* A lane is two words. The bits of the lane that come before a word are subtracted from its shift. In one of the
+     * two words the result is then negative or too large, so the 1 is shifted out. */
+    __m512i twice = _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0);
+    __m512i bits_before = _mm512_set_epi64(64, 0, 64, 0, 64, 0, 64, 0);
     bytes = _mm512_permutexvar_epi64(twice, bytes);
     __m512i shift = _mm512_slli_epi64(_mm512_srli_epi64(bytes, 1 + cell_shift), cell_shift);
-    return _mm512_sllv_epi64(one, _mm512_sub_epi64(shift, odd));
+    return _mm512_sllv_epi64(one, _mm512_sub_epi64(shift, bits_before));
 }
 
 /* Returns a mask of the words that are not 0. */
@@ -83,18 +86,18 @@ KITHI_TARGET_AVX512 KITHI_INLINE kithi_avx512_counters kithi_avx512_counters_of(
     return KITHI_VALUE(kithi_avx512_counters, _mm512_loadu_si512(block), ones, full);
 }
 
-/* Returns how many of the key's counters equal `at`, which is 0 or 1. */
-KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_counters_at(const kithi_avx512_counters *c, unsigned lanes,
-                                                                   unsigned at) {
-    __m512i value = _mm512_and_si512(c->block, c->full);
-    if (at != 0)
-        value = _mm512_xor_si512(value, c->ones);
-    return lanes - kithi_popcount(kithi_avx512_nonzero_words(value, lanes));
+/* Returns how many of the key's counters equal `value`, which is 0 or 1. */
+KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_counters_equal_to(const kithi_avx512_counters *c, unsigned lanes,
+                                                                         unsigned value) {
+    __m512i difference = _mm512_and_si512(c->block, c->full);
+    if (value != 0)
+        difference = _mm512_xor_si512(difference, c->ones);
+    return lanes - kithi_popcount(kithi_avx512_nonzero_words(difference, lanes));
 }
 
 KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_avx512_counters c = kithi_avx512_counters_of(block, digest, lanes);
-    return kithi_avx512_counters_at(&c, lanes, 0) == 0;
+    return kithi_avx512_counters_equal_to(&c, lanes, 0) == 0;
 }
 
 /* Adds `by` (1 or -1) to the key's counters that are not stuck. */
@@ -123,7 +126,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_raise(uint8_t *block
     __m512i lower = _mm512_andnot_si512(c.ones, _mm512_andnot_si512(c.block, c.full));
     if (_mm512_test_epi64_mask(lower, lower) == 0)
         return false;
-    *zeros = kithi_avx512_counters_at(&c, lanes, 0);
+    *zeros = kithi_avx512_counters_equal_to(&c, lanes, 0);
     kithi_avx512_change_all(block, &c, lanes, 1);
     return true;
 }
@@ -133,9 +136,9 @@ KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_raise(uint8_t *block
 KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes,
                                                                   unsigned *zeros) {
     kithi_avx512_counters c = kithi_avx512_counters_of(block, digest, lanes);
-    if (kithi_avx512_counters_at(&c, lanes, 0) != 0)
+    if (kithi_avx512_counters_equal_to(&c, lanes, 0) != 0)
         return false;
-    *zeros = kithi_avx512_counters_at(&c, lanes, 1);
+    *zeros = kithi_avx512_counters_equal_to(&c, lanes, 1);
     kithi_avx512_change_all(block, &c, lanes, -1);
     return true;
 }

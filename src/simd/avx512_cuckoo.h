@@ -50,7 +50,8 @@ KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_cf_locate(const kithi_cf_geom
                                           _mm512_mul_epu32(fingerprint, kithi_avx512_all(KITHI_SPREAD_B)));
         __m512i sum = _mm512_or_si512(_mm512_srli_epi64(_mm512_mul_epu32(spread, places), 32), one);
         __m512i other = _mm512_sub_epi64(sum, place);
-        other = _mm512_min_epu64(other, _mm512_add_epi64(other, places)); /* the one that is not negative */
+        /* sum - place or, if that is negative, sum - place + places: see simd/avx2_cuckoo.h */
+        other = _mm512_min_epu64(other, _mm512_add_epi64(other, places));
 
         if (type == KITHI_CF_WIDE_BUCKETS) { /* the bucket with the even number first */
             __mmask8 odd = g->place_bits % 8 != 0 ? _mm512_test_epi64_mask(place, one) : 0;

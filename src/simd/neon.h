@@ -14,9 +14,9 @@ typedef struct kithi_neon_block {
 } kithi_neon_block;
 
 /* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 or 4 bits. vshrq_n shifts
- * right only by a constant. So a byte of the lane word (core/mix.h) is shifted as for cells of 1 bit, which gives a bit
- * of the lane, and this is then rounded down to the beginning of a cell. For cells of 1 bit the rounding costs
- * nothing. */
+ * right only by a constant. So a byte of the lane word (core/mix.h) is shifted as for cells of 1 bit. This gives the
+ * number of a bit in the lane, which is then rounded down to that of the first bit of a cell. For cells of 1 bit the
+ * rounding costs nothing. */
 KITHI_INLINE kithi_neon_block kithi_neon_ones(uint64_t digest, unsigned lanes, unsigned cell_bits) {
     kithi_neon_block ones;
     uint16x8_t bytes = vmovl_u8(vcreate_u8(kithi_lane_word(digest, 0)));
@@ -41,12 +41,12 @@ KITHI_INLINE kithi_neon_block kithi_neon_ones(uint64_t digest, unsigned lanes, u
         return ones;
     }
     uint64x2_t pair[2] = {vmovl_u32(vget_low_u32(low)), vmovl_u32(vget_high_u32(low))};
-    int64x2_t odd = vcombine_s64(vcreate_s64(0), vcreate_s64(64));
+    int64x2_t bits_before = vcombine_s64(vcreate_s64(0), vcreate_s64(64));
     for (unsigned i = 0; i < 4; i++) {
         uint64x2_t byte = i % 2 == 0 ? vdupq_laneq_u64(pair[i / 2], 0) : vdupq_laneq_u64(pair[i / 2], 1);
         uint64x2_t shift = vandq_u64(vshrq_n_u64(byte, 1), cell_mask);
         /* A shift by 64 or more gives 0; a negative shift is a shift to the right and gives 0 too. */
-        ones.part[i] = vshlq_u64(one, vsubq_s64(vreinterpretq_s64_u64(shift), odd));
+        ones.part[i] = vshlq_u64(one, vsubq_s64(vreinterpretq_s64_u64(shift), bits_before));
     }
     return ones;
 }
@@ -123,13 +123,13 @@ KITHI_INLINE kithi_neon_counters kithi_neon_counters_of(const uint8_t *block, ui
     return c;
 }
 
-/* Returns how many of the key's counters equal `at`, which is 0 or 1. With 4 lanes, four words have no counter of the
- * key. They compare as equal and are subtracted. */
-KITHI_INLINE unsigned kithi_neon_counters_at(const kithi_neon_counters *c, unsigned lanes, unsigned at) {
+/* Returns how many of the key's counters equal `value`, which is 0 or 1. With 4 lanes, four words have no counter of
+ * the key. They compare as equal and are subtracted. */
+KITHI_INLINE unsigned kithi_neon_counters_equal_to(const kithi_neon_counters *c, unsigned lanes, unsigned value) {
     uint64x2_t zero = vdupq_n_u64(0), count = zero;
     for (unsigned i = 0; i < 4; i++) {
-        uint64x2_t value = vandq_u64(c->block.part[i], c->full.part[i]);
-        uint64x2_t equal = kithi_neon_equal(value, at != 0 ? c->ones.part[i] : zero, lanes);
+        uint64x2_t counters = vandq_u64(c->block.part[i], c->full.part[i]);
+        uint64x2_t equal = kithi_neon_equal(counters, value != 0 ? c->ones.part[i] : zero, lanes);
         count = kithi_neon_sub(count, equal, lanes); /* all ones is -1 */
     }
     return lanes == 16 ? vaddvq_u32(vreinterpretq_u32_u64(count)) : (unsigned)vaddvq_u64(count) - (8 - lanes);
@@ -137,7 +137,7 @@ KITHI_INLINE unsigned kithi_neon_counters_at(const kithi_neon_counters *c, unsig
 
 KITHI_INLINE bool kithi_neon_counters_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_neon_counters c = kithi_neon_counters_of(block, digest, lanes);
-    return kithi_neon_counters_at(&c, lanes, 0) == 0;
+    return kithi_neon_counters_equal_to(&c, lanes, 0) == 0;
 }
 
 /* Adds `by` (1 or -1) to the key's counters that are not stuck. */
@@ -160,7 +160,7 @@ KITHI_INLINE bool kithi_neon_counters_raise(uint8_t *block, uint64_t digest, uns
         lower = vorrq_u64(lower, vbicq_u64(vbicq_u64(c.full.part[i], c.block.part[i]), c.ones.part[i]));
     if (kithi_neon_is_zero(lower))
         return false;
-    *zeros = kithi_neon_counters_at(&c, lanes, 0);
+    *zeros = kithi_neon_counters_equal_to(&c, lanes, 0);
     kithi_neon_change_all(block, &c, lanes, 1);
     return true;
 }
@@ -169,9 +169,9 @@ KITHI_INLINE bool kithi_neon_counters_raise(uint8_t *block, uint64_t digest, uns
  * and changes nothing if one of the key's counters is 0. */
 KITHI_INLINE bool kithi_neon_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
     kithi_neon_counters c = kithi_neon_counters_of(block, digest, lanes);
-    if (kithi_neon_counters_at(&c, lanes, 0) != 0)
+    if (kithi_neon_counters_equal_to(&c, lanes, 0) != 0)
         return false;
-    *zeros = kithi_neon_counters_at(&c, lanes, 1);
+    *zeros = kithi_neon_counters_equal_to(&c, lanes, 1);
     kithi_neon_change_all(block, &c, lanes, -1);
     return true;
 }

@@ -126,7 +126,7 @@ KITHI_INLINE void kithi_neon_cf_locate(const kithi_cf_geometry *g, const uint64_
                                        kithi_place_type type) {
     const kithi_neon_cf_constants c = kithi_neon_cf_constants_of(g, type == KITHI_CF_WINDOWS);
     const uint32x4_t one = vdupq_n_u32(1);
-    const bool has_regions = g->regions > 1, is_sorted = type == KITHI_CF_WIDE_BUCKETS && g->place_bits % 8 != 0;
+    const bool has_regions = g->regions > 1, even_first = type == KITHI_CF_WIDE_BUCKETS && g->place_bits % 8 != 0;
     for (size_t i = 0; i < KITHI_PAIRS; i += 4) {
         uint64x2_t first = vld1q_u64(digests + i), second = vld1q_u64(digests + i + 2);
         uint32x4_t low = kithi_neon_lower(first, second), high = kithi_neon_upper(first, second);
@@ -150,7 +150,7 @@ KITHI_INLINE void kithi_neon_cf_locate(const kithi_cf_geometry *g, const uint64_
          * numbers, because places < 2^31: a negative number is above 2^31, and the partner is below. */
         other = vminq_u32(other, vaddq_u32(other, c.places));
 
-        if (is_sorted) { /* the bucket with the even number first */
+        if (even_first) { /* the bucket with the even number first */
             uint32x4_t odd = vtstq_u32(place, one), even_place = vbslq_u32(odd, other, place);
             other = vbslq_u32(odd, place, other);
             place = even_place;
@@ -161,7 +161,7 @@ KITHI_INLINE void kithi_neon_cf_locate(const kithi_cf_geometry *g, const uint64_
     }
 }
 
-/* Returns a mask of those of eight lanes that are all ones. The other lanes are 0. */
+/* Returns a mask with a bit for each of eight lanes, each of which is all ones (1) or 0 (0). */
 KITHI_INLINE uint32_t kithi_neon_mask8(uint16x8_t lanes) {
     static const uint16_t BITS[8] = {1, 2, 4, 8, 16, 32, 64, 128};
     return vaddvq_u16(vandq_u16(lanes, vld1q_u16(BITS)));
@@ -265,8 +265,8 @@ typedef struct kithi_neon_cf_wide {
     uint32x4_t mask; /* the bits of a slot */
 } kithi_neon_cf_wide;
 
-/* Returns two lanes for each of two keys, i and i + 1. At least one of the two is all ones if a slot holds the key's
- * code; the others are 0. */
+/* Returns four lanes: two for key i, then two for key i + 1. If a slot holds a key's code, at least one of the key's
+ * two lanes is all ones. All other lanes are 0. */
 KITHI_INLINE uint32x4_t kithi_neon_cf_match_wide2(const uint8_t *body, const kithi_pairs *pairs, size_t i,
                                                   const kithi_neon_cf_wide *wide, bool is_long) {
     uint32x4_t codes = vreinterpretq_u32_u64(vld1q_u64(pairs->codes + i));

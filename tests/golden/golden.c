@@ -41,7 +41,7 @@ enum {
     KEY_BYTES_MAX = 32,
 };
 
-static const uint8_t SECRET[KITH_KEY_BYTES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+static const uint8_t SECRET[KITH_HASH_KEY_BYTES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 /* ---- the filters ---- */
 

@@ -102,14 +102,14 @@ TEST(no_add_to_an_attacked_region_visits_more_slots_than_the_plan_says) {
         CHECK(s != NULL);
         printf("shows: %s, %" PRIu64 " keys for a region of %" PRIu64
                " slots: an add visits at most %u slots, planned %" PRIu64 "; %" PRIu64 " KiB of memory\n",
-               l->name, accepted, l->slots, s->longest, most, s->bytes >> 10);
-        CHECK(s->longest <= most);
+               l->name, accepted, l->slots, s->visited_max, most, s->bytes >> 10);
+        CHECK(s->visited_max <= most);
         uint64_t before = l->b != 0 ? 0 : l->slots < 4096 ? l->slots - 1 : 4096; /* visited by the short search */
         if (l->slots > KITHI_FIT_SEARCH_SLOTS) {
             CHECK_EQ_U64(most, before + 2 * 16384);
             /* The attack reaches the bound of the search, except with b = 1, where the chain of moves never branches.
              * A search that is cut off does not visit its slots a second time. */
-            CHECK(s->longest == before + 16384 || l->b == 1);
+            CHECK(s->visited_max == before + 16384 || l->b == 1);
         } else {
             uint64_t places = l->b != 0 ? l->slots / l->b : l->slots - 2;
             CHECK_EQ_U64(most, before + 2 * places * place_slots(l));

@@ -89,7 +89,7 @@ TEST(a_file_with_a_secret_key_is_readable_only_by_its_owner) {
 
 /* Returns whether any eight consecutive bytes of the key appear in the output. */
 static bool shows_key(const void *bytes, size_t byte_count, const kith_hash *hash) {
-    for (size_t from = 0; from + 8 <= KITH_KEY_BYTES; from++)
+    for (size_t from = 0; from + 8 <= KITH_HASH_KEY_BYTES; from++)
         if (memmem(bytes, byte_count, hash->key + from, 8) != NULL)
             return true;
     return false;
@@ -108,7 +108,7 @@ TEST(the_secret_key_appears_only_in_the_bytes) {
         spec.capacity = KEYS;
         spec.rate = .01;
         spec.hash.id = KITH_HASH_SIPHASH;
-        for (unsigned i = 0; i < KITH_KEY_BYTES; i++)
+        for (unsigned i = 0; i < KITH_HASH_KEY_BYTES; i++)
             spec.hash.key[i] = (uint8_t)(0xa5 ^ (i * 29));
         CHECK_OK(kith_filter_plan(&spec, &plan));
         CHECK(!shows_key(&plan, sizeof plan, &spec.hash));

@@ -232,7 +232,7 @@ TEST(the_power_of_a_whole_array_agrees_with_all_choices_of_cells) {
                         hit |= 1u << rest % m;
                     sum += pow(q, __builtin_popcount(hit));
                 }
-                CHECK(fabs(kithi_whole_power(k, m, q) - sum / choices) < 1e-14);
+                CHECK(fabs(kithi_whole_all_cells_have(k, m, q) - sum / choices) < 1e-14);
             }
         }
     }

@@ -100,23 +100,23 @@ TEST(only_a_hash_with_the_fields_of_its_id_is_valid) {
 enum { KEYS = 10000 };
 
 static int compare_keys(const void *a, const void *b) {
-    return memcmp(a, b, KITH_KEY_BYTES);
+    return memcmp(a, b, KITH_HASH_KEY_BYTES);
 }
 
 TEST(ten_thousand_untrusted_hashes_have_ten_thousand_keys) {
-    static uint8_t keys[KEYS][KITH_KEY_BYTES];
-    unsigned ones[8 * KITH_KEY_BYTES] = {0};
+    static uint8_t keys[KEYS][KITH_HASH_KEY_BYTES];
+    unsigned ones[8 * KITH_HASH_KEY_BYTES] = {0};
     for (size_t i = 0; i < KEYS; i++) {
         kith_hash hash = {.seed = 99};
         CHECK_OK(kith_hash_untrusted(&hash));
         CHECK(hash.id == KITH_HASH_SIPHASH && hash.seed == 0 && kithi_hash_valid(&hash));
-        memcpy(keys[i], hash.key, KITH_KEY_BYTES);
+        memcpy(keys[i], hash.key, KITH_HASH_KEY_BYTES);
         for (unsigned bit = 0; bit < LENGTH(ones); bit++)
             ones[bit] += hash.key[bit / 8] >> (bit % 8) & 1;
     }
-    qsort(keys, KEYS, KITH_KEY_BYTES, compare_keys);
+    qsort(keys, KEYS, KITH_HASH_KEY_BYTES, compare_keys);
     for (size_t i = 1; i < KEYS; i++)
-        CHECK(memcmp(keys[i - 1], keys[i], KITH_KEY_BYTES) != 0);
+        CHECK(memcmp(keys[i - 1], keys[i], KITH_HASH_KEY_BYTES) != 0);
     /* Each bit is a coin: the chance that one of the 128 is more than 6 standard deviations (of 50) off is 1 in 4
      * million. */
     for (unsigned bit = 0; bit < LENGTH(ones); bit++)

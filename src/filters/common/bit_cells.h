@@ -37,7 +37,7 @@ static inline void kithi_bits_count_add(kith_filter *f, uint64_t set_bits, bool 
 
 /* Returns the result of an add that changes nothing: the key is in the filter already, or the filter accepts no new
  * key. `has` is has() of the key. */
-static inline kith_status kithi_bits_add_to_full(bool has, bool *was_new) {
+static inline kith_status kithi_bits_result_unchanged(bool has, bool *was_new) {
     if (was_new != NULL)
         *was_new = false;
     return has ? KITH_OK : KITH_E_FULL;

@@ -44,7 +44,8 @@ typedef struct kithi_cf_layout {
     /* Sets first[0] to the first slot of a place, and first[1] to that of the other place for this fingerprint. */
     void (*first_slots)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint, uint32_t first[2]);
     /* Sets *place and *fingerprint to those of an entry. Returns false if no key can have this code in this slot. */
-    bool (*decode)(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *place, uint64_t *fingerprint);
+    bool (*decode_entry)(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *place,
+                         uint64_t *fingerprint);
     uint64_t (*region_slots)(const kithi_cf_geometry *g);
 } kithi_cf_layout;
 

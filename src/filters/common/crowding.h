@@ -220,7 +220,7 @@ static inline size_t kithi_lanes_safe(const kith_filter *f, size_t n) {
 
 /* After a removal: if the count is now that of the last spot check or lower, another one is due before crowding.next.
  * Setting crowding.next to 0 makes the next add compute it again. */
-static inline void kithi_lanes_removed(kith_filter *f) {
+static inline void kithi_crowding_note_removal(kith_filter *f) {
     if (f->head.count <= f->crowding.last)
         f->crowding.next = 0;
 }

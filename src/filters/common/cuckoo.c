@@ -56,7 +56,7 @@ const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) 
         for (uint64_t slot = 0; slot < region_slots; slot++) {
             uint32_t code = kithi_cf_get(f, region, (uint32_t)slot);
             uint64_t place, fingerprint;
-            if (code != 0 && !layout->decode(&f->geometry.cf, (uint32_t)slot, code, &place, &fingerprint))
+            if (code != 0 && !layout->decode_entry(&f->geometry.cf, (uint32_t)slot, code, &place, &fingerprint))
                 return "a slot holds a code that no key can have there";
             used += code != 0;
         }

@@ -21,8 +21,8 @@
  * (filters/common/cuckoo_stash.h). Lookups do not read the stash.
  *
  * A kind defines a kithi_cf_layout. It says where the two places of a key are and which code the key has there, and
- * converts a slot and its code back to a place and a fingerprint (`decode`). A lazily opened body may hold any code in
- * any slot, so decode() returns false for a code that no key can have there. */
+ * converts a slot and its code back to a place and a fingerprint (`decode_entry`). A lazily opened body may hold any
+ * code in any slot, so decode_entry() returns false for a code that no key can have there. */
 #ifndef KITHI_FILTERS_CUCKOO_H
 #define KITHI_FILTERS_CUCKOO_H
 
@@ -133,7 +133,7 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
         for (uint64_t slot = 0; slot < region_slots; slot++) {
             uint32_t code = kithi_cf_get(f, region, (uint32_t)slot);
             uint64_t place, fingerprint;
-            if (code == 0 || !layout->decode(&f->geometry.cf, (uint32_t)slot, code, &place, &fingerprint))
+            if (code == 0 || !layout->decode_entry(&f->geometry.cf, (uint32_t)slot, code, &place, &fingerprint))
                 continue;
             kithi_candidates candidates;
             kithi_cf_candidates(layout, &f->geometry.cf, place, fingerprint, &candidates);

@@ -2,7 +2,7 @@
  *
  * An entry is a fingerprint, and nothing else in the filter says what it was, so a damaged one cannot be restored. The
  * content of a damaged page is kept: usually only a few of its bytes are wrong, and lookups still find the entries in
- * the other bytes. A wrong code does little harm: like any entry, it is one that other keys may match by chance. Codes
+ * the other bytes. A wrong code does little harm: it is only one more entry that other keys may match by chance. Codes
  * that no key can have in their slot are cleared.
  *
  *     1   clear invalid codes, and the unused bits after the slots
@@ -50,7 +50,7 @@ static void clear_invalid(const body *b, uint64_t r, uint64_t *used, uint64_t *g
         uint64_t place, fingerprint;
         if (code == 0)
             continue;
-        if (!b->layout->decode(g, (uint32_t)slot, code, &place, &fingerprint)) {
+        if (!b->layout->decode_entry(g, (uint32_t)slot, code, &place, &fingerprint)) {
             kithi_cf_set(b->f, region, (uint32_t)slot, 0);
             continue;
         }

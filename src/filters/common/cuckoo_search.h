@@ -69,7 +69,7 @@ typedef struct kithi_search {
     uint32_t window_items; /* the most items that the short search may queue; 0: there is no short search */
     uint32_t round;        /* number of the current search, which is part of the entries of the hash table */
     uint32_t examined;     /* the number of places whose entries the last search examined */
-    uint32_t longest;      /* bounds the slots that one add has visited; at most kithi_cf_search_slots(); for tests */
+    uint32_t visited_max;  /* for tests: no add so far has visited more slots than this */
     bool was_cut;          /* the last search may have found places for which the queue had no space */
 } kithi_search;
 static_assert(sizeof(kithi_search) % sizeof(uint64_t) == 0, "the arrays after it are aligned");
@@ -175,7 +175,7 @@ KITHI_INLINE void kithi_search_queue(const kithi_search *s, uint32_t *tail, uint
 static inline bool kithi_cf_candidates_of_entry(const kithi_cf_layout *layout, const kith_filter *f, uint32_t slot,
                                                 uint32_t code, kithi_candidates *candidates) {
     uint64_t place, fingerprint;
-    if (!layout->decode(&f->geometry.cf, slot, code, &place, &fingerprint))
+    if (!layout->decode_entry(&f->geometry.cf, slot, code, &place, &fingerprint))
         return false;
     kithi_cf_candidates(layout, &f->geometry.cf, place, fingerprint, candidates);
     return true;
@@ -195,7 +195,7 @@ KITHI_INLINE void kithi_search_find_targets(const kithi_cf_layout *layout, const
         uint64_t place, fingerprint;
         uint32_t to[2] = {first, first}; /* an entry with an invalid code cannot move */
         uint32_t code = (uint32_t)kithi_field_get(region, first + i, (unsigned)g->slot_bits);
-        if (layout->decode(g, first + i, code, &place, &fingerprint))
+        if (layout->decode_entry(g, first + i, code, &place, &fingerprint))
             layout->first_slots(g, place, fingerprint, to);
         targets->own[i] = to[0];
         targets->other[i] = to[1];
@@ -336,7 +336,7 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
         visited += tail * slots;
         status = kithi_search_evict(layout, f, region, search, tail, freed);
     }
-    search->longest = visited > s.longest ? visited : s.longest;
+    search->visited_max = visited > s.visited_max ? visited : s.visited_max;
     kithi_search_reset(layout, search, tail, slots);
     return status;
 }
@@ -403,8 +403,8 @@ static inline bool kithi_cf_store_in_windows(const kith_filter *f, uint8_t *regi
 /* Stores an entry whose candidate slots are all taken. Frees a slot by moving other entries or, if that is impossible,
  * uses the stash, for this entry or another one. `is_new` may be true only if none of the candidate slots holds the
  * entry's code. May return KITH_E_COPIES, KITH_E_FULL or KITH_E_MEMORY. */
-static inline kith_status kithi_cf_make_room(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
-                                             const kithi_candidates *candidates, bool is_new) {
+static inline kith_status kithi_cf_store_in_full_places(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
+                                                        const kithi_candidates *candidates, bool is_new) {
     const kithi_cf_geometry *g = &f->geometry.cf;
     unsigned twins = is_new ? 0 : kithi_cf_matches(f, region, candidates);
     if (twins < candidates->count) {
@@ -434,15 +434,15 @@ KITHI_INLINE kith_status kithi_cf_put(const kithi_cf_layout *layout, kith_filter
             return KITH_OK;
         }
     }
-    return kithi_cf_make_room(layout, f, region, candidates, false);
+    return kithi_cf_store_in_full_places(layout, f, region, candidates, false);
 }
 
-/* Stores a key that has no empty candidate slot. For `is_new` and the status see kithi_cf_make_room. */
+/* Stores a key that has no empty candidate slot. For `is_new` and the status see kithi_cf_store_in_full_places. */
 static inline kith_status kithi_cf_store_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
                                                    bool is_new) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
-    return kithi_cf_make_room(layout, f, region, &candidates, is_new);
+    return kithi_cf_store_in_full_places(layout, f, region, &candidates, is_new);
 }
 
 /* Returns why a filter at its capacity refuses this key. */

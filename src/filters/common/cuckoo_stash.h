@@ -52,7 +52,7 @@ static inline uint64_t kithi_stash_entry(const kithi_cf_layout *layout, const ki
     uint64_t place[2], fingerprint = 0;
     for (unsigned i = 0; i < 2; i++) {
         unsigned first = i * candidates->count / 2;
-        (void)layout->decode(g, candidates->slot[first], candidates->code[first], &place[i], &fingerprint);
+        (void)layout->decode_entry(g, candidates->slot[first], candidates->code[first], &place[i], &fingerprint);
     }
     return (place[0] < place[1] ? place[0] : place[1]) << 32 | fingerprint;
 }
