@@ -46,7 +46,8 @@ VALIDATOR = [
     "unit_forged_blocks", "unit_good_files", "golden", "golden_tables", "unit_bad_files", "unit_store",
     "contract forged_notes_are_refused", "contract damaged_notes_are_refused", "contract notes_can_be_replaced",
     "contract recipe_and_notes_stay_with_the_filter", "contract every_truncation_is_refused",
-    "contract check_names_a_broken_invariant",
+    "contract check_names_a_broken_invariant", "contract damage_in_files_of_several_pages_is_refused",
+    "contract lazily_opened_bytes_are_verified_before_they_are_changed_or_copied",
 ]
 JOURNAL = [
     "unit_store_journal", "unit_store_load", "unit_store", "unit_store_process", "unit_store_faults",
