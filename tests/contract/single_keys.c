@@ -342,6 +342,8 @@ static void unmap_pages(void *context, void *memory, size_t bytes) {
 void filters_of_more_than_2_to_the_32_cells_lose_no_key(void) {
     static const kith_allocator PAGES = {map_pages, unmap_pages, NULL};
     static const size_t N = 500; /* a static kind builds a whole shard for each */
+    if (SIZE_MAX <= UINT32_MAX)
+        return; /* such a filter does not fit in the address space */
     EACH_DEFAULT(v) {
         kith_filter_spec spec;
         kith_plan plan = KITH_PLAN_INIT;

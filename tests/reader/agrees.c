@@ -3,6 +3,7 @@
  *
  * The file also includes the headers of the library, public and internal, next to kith/reader.h: their names must not
  * clash. It is compiled twice, for any processor and for the one that runs it (tests/CMakeLists.txt). */
+#define _FILE_OFFSET_BITS 64 /* readdir() for file systems with 64-bit inodes, on 32-bit processors, too */
 #include <dirent.h>
 
 #include <kith/reader.h>

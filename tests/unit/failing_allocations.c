@@ -5,6 +5,7 @@
  * The contract checks do this for every kind of filter and table, and store_faults.c for random operations of a store.
  * This test is about every call. It fails if a header declares a call that is not mentioned here. */
 #define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64 /* readdir() for file systems with 64-bit inodes, on 32-bit processors, too */
 
 #include "check.h"
 
