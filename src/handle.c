@@ -442,9 +442,9 @@ typedef struct pieces {
     uint64_t checksums_bytes;
 } pieces;
 
-/* Collects the pieces of a filter; the caller must call close_pieces(). If `sealed` is false and the body has several
- * parts, header and checksums may be out of date: this saves the pass over the body that computes them. */
-static kith_status open_pieces(kith_filter *f, bool sealed, pieces *p) {
+/* Collects the pieces of a filter; the caller must call close_pieces(). If the body has several parts, header and
+ * checksums are brought up to date only if `seal_parts` is true; that takes a pass over the body. */
+static kith_status open_pieces(kith_filter *f, bool seal_parts, pieces *p) {
     *p = (pieces){.count = 0};
     kithi_part body[KITHI_BODY_PARTS_MAX];
     kith_status status = verify_for_output(f);
@@ -462,7 +462,7 @@ static kith_status open_pieces(kith_filter *f, bool sealed, pieces *p) {
         return KITH_E_MEMORY;
     if (f->kind->seal != NULL)
         f->kind->seal(f);
-    if (sealed)
+    if (seal_parts)
         kithi_parts_seal(f->block, body, p->checksums, &f->head);
     p->part[p->count++] = (kithi_part){f->block, KITHI_HEADER_BYTES};
     memcpy(p->part + p->count, body, body_count * sizeof *body);

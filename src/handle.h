@@ -5,7 +5,7 @@
 
 #include "kind.h"
 
-/* The parts of `adders` in a handle: the lock bit, and one open adder. */
+/* `adders` in a handle is KITHI_ADDERS_LOCK while the lock is held, plus KITHI_ADDERS_ONE for each open adder. */
 enum { KITHI_ADDERS_LOCK = 1, KITHI_ADDERS_ONE = 2 };
 
 /* True while adders are open. */
@@ -34,10 +34,11 @@ kith_status kithi_filter_bind_copy(kith_filter *f, const kith_filter *like, uint
                                    const kith_allocator *allocator);
 void kithi_filter_unbind(kith_filter *f);
 
-/* For a store (store/): makes a filter over a private mapping of a snapshot. The filter is writable and plain (without
- * the store's mark, which is returned in *mark). As with KITH_OPEN_LAZY, the body is not verified. The first change
- * does not verify it either: the store does that before it writes the next snapshot. The block still belongs to the
- * caller. Returns KITH_E_NOT_STORE if the file is not the snapshot of a store, and the codes of kith_filter_view(). */
+/* For a store (store/): makes a filter over the bytes of a snapshot, which are a private mapping or a copy. The filter
+ * is writable and plain (without the store's mark, which is returned in *mark). As with KITH_OPEN_LAZY, the body is not
+ * verified. The first change does not verify it either: the store does that before it writes the next snapshot. The
+ * block still belongs to the caller. Returns KITH_E_NOT_STORE if the file is not the snapshot of a store, and the codes
+ * of kith_filter_view(). */
 kith_status kithi_filter_open_snapshot(uint8_t *block, uint64_t block_bytes, const kith_allocator *allocator,
                                        kith_filter **filter, kithi_store_mark *mark);
 

@@ -35,15 +35,15 @@ typedef struct kithi_request {
 } kithi_request;
 
 /* What is known about a page of a body. A page is the 64 KiB that one checksum covers; the last one may be shorter. */
-typedef enum kithi_page {
+typedef enum kithi_page_state {
     KITHI_PAGE_GOOD = 0,   /* it matches its checksum */
     KITHI_PAGE_UNSURE = 1, /* its checksum is lost */
     KITHI_PAGE_BAD = 2,    /* it does not match its checksum, or the file ends before the end of the page */
-} kithi_page;
+} kithi_page_state;
 
 /* The damage to a body that a repair works on (salvage.h). */
 typedef struct kithi_damage {
-    const uint8_t *page; /* a kithi_page for each page */
+    const uint8_t *page; /* the state of each page, a kithi_page_state */
     uint64_t pages;
     uint64_t keys_at_risk;       /* result: at most this many keys may no longer be found. UINT64_MAX: not known */
     struct kithi_salvage *whole; /* the repair of the whole block. The layers of a filter share its budget: how many

@@ -94,7 +94,7 @@ typedef struct pages {
     uint64_t count;
     uint64_t checksums_present; /* the file ends after this many */
     uint8_t *checksums;         /* in the block */
-    uint8_t *state;             /* a kithi_page for each page */
+    uint8_t *state;             /* the state of each page, a kithi_page_state */
 } pages;
 
 static uint64_t checksum_of(const pages *p, uint64_t i) {

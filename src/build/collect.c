@@ -406,8 +406,9 @@ kith_status kithi_collection_reader_open(kithi_collection_reader *r, kithi_colle
         size_t n = c->spill.entries[i].starts[KITHI_SPILL_PARTS];
         r->spill_max = n > r->spill_max ? n : r->spill_max;
     }
-    /* A spill takes 9 of the KITHI_COLLECT_BYTES per digest: 8 in by_part and 1 in order. A piece of half as many
-     * digests takes 4, and filling the filter needs 4 more for a copy of the piece. */
+    /* Bytes per digest of the largest spill: 8 in by_part and 1 in order. The piece has half as many digests, so it
+     * takes 4, and its copy, which filling the filter makes, another 4. These 17 bytes are within
+     * KITHI_COLLECT_BYTES. */
     r->piece_max = r->spill_max / 2 + 1;
     r->piece = kithi_allocate(&c->allocator, (uint64_t)r->piece_max * sizeof *r->piece);
     r->by_part = kithi_allocate(&c->allocator, (uint64_t)r->spill_max * sizeof *r->by_part);

@@ -173,11 +173,11 @@ static void trim_if_needed(build_job *job, const kithi_kind *kind, uint64_t capa
     }
 }
 
-/* Sets *threads to the number of threads that may build regions. Returns false if even one thread would exceed the
- * memory limit, and the build would hold fewer digests in memory if they were moved to disk. A thread that reads from
- * disk holds those of at least one region. Their number is taken to be that of the largest region, or capacity /
- * regions if that is more. So false is returned only if the digests are not borrowed, and if the collected array and
- * its sorted copy together have space for more digests than that. */
+/* Sets *threads to the number of threads that may build regions. Returns false if the digests should be moved to disk
+ * first. That is the case if even one thread would exceed the memory limit, if the digests are not borrowed, and if a
+ * build from disk would hold fewer digests in memory. Such a build holds at least the digests of one region: as many as
+ * the largest region has, or capacity / regions if that is more. This number is compared with the number of digests for
+ * which the collected array and its sorted copy have space. */
 static bool fits_in_memory(const build_job *job, const kithi_kind *kind, uint64_t capacity, unsigned *threads) {
     size_t largest = 0;
     for (uint64_t r = 0; r < job->regions; r++) {

@@ -30,7 +30,7 @@ static inline uint64_t kithi_hash_digest(const kith_hash *hash, const void *byte
 #endif
 
 /* Returns whether the id is known and the field that this id does not use is zero. */
-static inline bool kithi_hash_is_valid(const kith_hash *hash) {
+static inline bool kithi_hash_valid_inline(const kith_hash *hash) {
     switch (hash->id) {
     case KITH_HASH_XXH3:
         return kithi_is_zero(hash->key, sizeof hash->key);
@@ -40,7 +40,7 @@ static inline bool kithi_hash_is_valid(const kith_hash *hash) {
     return false;
 }
 
-static inline bool kithi_hash_is_same(const kith_hash *a, const kith_hash *b) {
+static inline bool kithi_hash_equal_inline(const kith_hash *a, const kith_hash *b) {
     return a->id == b->id && a->seed == b->seed && memcmp(a->key, b->key, sizeof a->key) == 0;
 }
 

@@ -51,9 +51,9 @@ kith_status kith_hash_untrusted(kith_hash *hash) {
 }
 
 bool kithi_hash_valid(const kith_hash *hash) {
-    return kithi_hash_is_valid(hash);
+    return kithi_hash_valid_inline(hash);
 }
 
 bool kithi_hash_equal(const kith_hash *a, const kith_hash *b) {
-    return kithi_hash_is_same(a, b);
+    return kithi_hash_equal_inline(a, b);
 }

@@ -214,8 +214,8 @@ static inline bool is_usual(const kithi_geometry *g) {
     return g->lanes.lanes == 8;
 }
 
-/* With 8 lanes, the usual number. These functions are so short that a test for the number of lanes takes a tenth of
- * their time. */
+/* For filters with 8 lanes, the usual number. These functions are so short that a test for the number of lanes would
+ * take a tenth of their time. */
 KITHI_INLINE bool has_usual(const kithi_lanes_block_ops *ops, const kith_filter *f, uint64_t digest) {
     return ops->has(kithi_lanes_block_of(f, digest), digest, 8);
 }

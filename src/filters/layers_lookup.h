@@ -115,7 +115,7 @@ static inline double kithi_log2_inverse(double x) {
 static inline bool kithi_layers_fits(const kithi_head *head, unsigned i, const kithi_head *layer) {
     uint64_t capacity;
     return layer->kind_id == kithi_layers_inner_kind(head) && layer->recipe == 0 && layer->notes_bytes == 0 &&
-           !layer->store.is_store && kithi_hash_is_same(&layer->hash, &head->hash) &&
+           !layer->store.is_store && kithi_hash_equal_inline(&layer->hash, &head->hash) &&
            kithi_layers_capacity(head, i, &capacity) && layer->capacity == capacity && layer->rate > 0 &&
            layer->rate <= kithi_layers_rate(head, i) * (1 + 1e-9) &&
            (double)layer->body_bytes * 8 >= 0.9 * (double)layer->capacity * kithi_log2_inverse(layer->rate);

@@ -66,7 +66,7 @@ void kithi_block_seal(uint8_t *block, const kithi_head *head) {
 }
 
 kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
-    return kithi_head_read(bytes, byte_count, head);
+    return kithi_header_read_inline(bytes, byte_count, head);
 }
 
 kith_status kithi_body_verify(const uint8_t *block, const kithi_head *head) {

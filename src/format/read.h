@@ -97,7 +97,7 @@ static inline kith_status kithi_notes_bytes_read(const uint8_t *bytes, uint64_t 
 }
 
 /* Implements kithi_header_read(): see format/format.h. */
-static inline kith_status kithi_head_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
+static inline kith_status kithi_header_read_inline(const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
     if (byte_count == 0)
         return KITH_E_EMPTY;
     size_t seen = byte_count < sizeof KITHI_SIGNATURE ? (size_t)byte_count : sizeof KITHI_SIGNATURE;
@@ -140,7 +140,7 @@ static inline kith_status kithi_head_read(const uint8_t *bytes, uint64_t byte_co
     memcpy(&head->rate, &rate_bits, sizeof head->rate);
     for (size_t i = 0; i < KITHI_PARAM_COUNT; i++)
         head->params[i] = kithi_load64(bytes + KITHI_AT_PARAMS + 8 * i);
-    if (!kithi_hash_is_valid(&head->hash))
+    if (!kithi_hash_valid_inline(&head->hash))
         return KITH_E_CORRUPT;
     return (flags & KITHI_FLAG_NOTES) != 0 ? kithi_notes_bytes_read(bytes, byte_count, head) : KITH_OK;
 }

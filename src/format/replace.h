@@ -28,8 +28,8 @@
  *                     rejected before anything is written); ELOOP: too many links; EIO: disk error
  *
  * After a failure errno holds the reason, the old file is unchanged, including its inode (or there still is none), and
- * no other file is left behind. There is one exception: the last step, the sync of the folder, fails, and the old file
- * cannot get its name back. On file systems that cannot exchange names (NFS, some FUSE) this is always so. On others it
+ * no other file is left behind. There is one exception: the sync of the folder fails, and the old file cannot get its
+ * name back. On file systems that cannot exchange names (NFS, some FUSE) this is always so. On others it
  * happens only if the rename back fails, too. Then the complete new file stays in place, and the old one is gone (or,
  * if it cannot even be removed, still has a temporary name). A failed fsync is final and never retried; call again to
  * write a fresh file.

@@ -85,9 +85,10 @@ double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
  * have more keys than others. */
 double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
 
-/* Returns the largest rate that is plausible for a filter whose count is n. About one in 10^9 filters exceeds it by
- * chance, as a normal variable exceeds its mean by 6 standard deviations. It is computed in the same way as
- * kithi_blocked_quantile(). A higher rate means that keys were chosen to crowd some blocks. */
+/* Returns the largest rate that is plausible for a filter whose count is n. By chance, about one in 10^9 filters
+ * exceeds it. That is also the probability that a normal variable exceeds its mean by 6 standard deviations. It is
+ * computed in the same way as kithi_blocked_quantile(). A higher rate means that keys were chosen to crowd some
+ * blocks. */
 double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
 
 /* Let X be the number of cells in use in one block. For i = 0 … steps - 1, sets cells[i] to the mean of X plus

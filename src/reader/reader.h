@@ -95,7 +95,7 @@ static inline unsigned kithi_reader_kind(uint64_t id) {
 static inline kith_status kithi_reader_check(const uint8_t *block, uint64_t block_bytes, kithi_head *head,
                                              unsigned *kind) {
     kithi_shape shape;
-    kith_status status = kithi_head_read(block, block_bytes, head);
+    kith_status status = kithi_header_read_inline(block, block_bytes, head);
     if (status != KITH_OK)
         return status;
     *kind = kithi_reader_kind(head->kind_id);
@@ -161,7 +161,8 @@ static inline kith_status kithi_reader_walk(const uint8_t *block, uint64_t block
     for (unsigned i = 0; (status = lookup->inner_block(&head, body, i, &at)) == KITH_OK; i++) {
         /* kithi_reader_check() comes last: inner_fits() has then compared the header with the outer one, so the block
          * is of a kind that may be a layer. */
-        if (kithi_head_read(body + at.at, at.bytes, &inner) != KITH_OK || !lookup->inner_fits(&head, i, &inner) ||
+        if (kithi_header_read_inline(body + at.at, at.bytes, &inner) != KITH_OK ||
+            !lookup->inner_fits(&head, i, &inner) ||
             kithi_reader_check(body + at.at, at.bytes, &inner, &kind) != KITH_OK)
             return KITH_E_CORRUPT;
         status = kithi_reader_add_part(reader, i, kind, &inner, body + at.at);

@@ -17,10 +17,10 @@ typedef struct kithi_avx2_block {
     __m256i low, high;
 } kithi_avx2_block;
 
-/* From which end of a word shifts are counted. */
+/* Which shifts kithi_avx2_shifts() returns, and so from which end of a word they are counted. */
 typedef enum kithi_avx2_end {
-    KITHI_AVX2_LOWEST,  /* how far to shift a 1 left to reach the lowest bit of the key's cell */
-    KITHI_AVX2_HIGHEST, /* how far to shift the key's cell, which is one bit, left to make it the highest of its word */
+    KITHI_AVX2_LOWEST,  /* those that move a 1 from bit 0 of a word to the lowest bit of the key's cell */
+    KITHI_AVX2_HIGHEST, /* those that move the key's cell, which is one bit, to the highest bit of its word */
 } kithi_avx2_end;
 
 /* For 8 lanes of 64 bits: returns the shift of each lane, one byte per lane. A byte of the lane word, divided by 4, is

@@ -69,7 +69,7 @@ kith_status kithi_store_start_journal(kith_store *s, uint64_t base) {
     kith_status status = replace_journal(s, &head, s->now.filter);
     if (status != KITH_OK) {
         int error = errno;
-        /* Some file systems cannot undo a replacement whose last step has failed. */
+        /* Some file systems cannot undo a replacement if the sync of the folder has failed. */
         bool is_old = s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
         errno = error;
         return is_old ? settle_names(s, status) : kithi_store_fail(s, status);
@@ -264,7 +264,8 @@ static bool is_no_store(kith_status status) {
     }
 }
 
-/* Returns whether FILE is a snapshot of the store with this mark; true if that cannot be determined. */
+/* Returns whether FILE is a snapshot of the store with this mark: false if it is not a valid snapshot, true if it could
+ * not be read. */
 static bool may_be_snapshot(const kith_store *s, const kithi_store_mark *mark) {
     kithi_image image = {.file = -1};
     kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image.file);
@@ -294,7 +295,7 @@ static kith_status create_files(kith_store *s, kith_filter *filter) {
     status = replace_snapshot(s, filter, &mark);
     if (status != KITH_OK && !journal_exists) {
         int error = errno;
-        /* If the replacement has failed in its last step and could not be undone, FILE needs this journal. */
+        /* If the replacement has failed at the sync of the folder and could not be undone, FILE needs this journal. */
         if (!may_be_snapshot(s, &mark))
             (void)s->files->remove(s->files->context, s->folder, s->journal_name);
         errno = error;

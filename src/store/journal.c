@@ -209,8 +209,8 @@ kith_status kithi_journal_find(kithi_journal *j, kithi_journal_search *at, kithi
     return KITH_OK;
 }
 
-/* There is no record in place at `at`. Returns KITH_E_CORRUPT if a later record says that there was one, and that it
- * was synced. */
+/* There is no record in place at `at`. Returns KITH_E_CORRUPT if a later record says that there was one and that it was
+ * synced, or if the search for such a record would take too long (kithi_journal_find). */
 static kith_status look_for_proof(kithi_journal *j, const kithi_position *at) {
     kithi_journal_search search = {.offset = at->offset};
     for (;;) {
@@ -237,11 +237,12 @@ kith_status kithi_journal_still_has(kithi_journal *j, const kithi_position *at, 
     return status;
 }
 
-/* There was no valid record at *at, but a later record proves that one was synced there. Either it is damaged, or it
- * was read too early: a writer may append records while a reader reads them, and one read may even return a later
- * record and not yet the one before it. But the missing record was synced before the later one was written, so it must
- * be complete now. Reads it again, like kithi_journal_next(). Returns KITH_E_CORRUPT if it is damaged, or
- * KITH_E_CANCELLED if the writer has cut off the record before it. */
+/* There was no valid record at *at, and look_for_proof() has returned KITH_E_CORRUPT: nearly always because a later
+ * record proves that one was synced there. Either it is damaged, or it was read too early: a writer may append records
+ * while a reader reads them, and one read may even return a later record and not yet the one before it. But the missing
+ * record was synced before the later one was written, so it must be complete now. Reads it again, like
+ * kithi_journal_next(). Returns KITH_E_CORRUPT if it is damaged, or KITH_E_CANCELLED if the writer has cut off the
+ * record before it. */
 static kith_status read_again(kithi_journal *j, kithi_position *at, kithi_record *r) {
     bool found, same;
     kithi_journal_forget(j);

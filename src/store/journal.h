@@ -104,7 +104,8 @@ kith_status kithi_journal_find(kithi_journal *j, kithi_journal_search *at, kithi
  * counts as one). Sets *synced to the highest sequence number that was synced according to the records before the new
  * *at. If there is no complete batch, *at and *synced are unchanged. What follows the new *at was never acknowledged as
  * durable, and a writer may cut it off. Returns KITH_E_CORRUPT if a record is damaged and a later record says that it
- * had been synced, and KITH_E_CANCELLED if the writer has meanwhile cut off records that were read here. */
+ * had been synced, or if the search for such a later record would take too long, and KITH_E_CANCELLED if the writer has
+ * meanwhile cut off records that were read here. */
 kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced);
 
 /* Reads the bytes from offset `from` up to `to`, and writes them again unchanged: kithi_store_recover() says why. */

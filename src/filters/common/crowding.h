@@ -161,9 +161,9 @@ static inline bool kithi_crowding_spot_check(const kith_filter *f, const uint64_
                                              const kithi_crowding_ops *ops) {
     bool suspect = digest == NULL || kithi_crowding_in_own_block(f, *digest, count, shared, ops) ||
                    (kithi_crowding_is_sampled(f, count) && kithi_crowding_in_sample(f, count, shared, ops));
-    /* crowding.rate is 0 until kithi_crowding_set_limits() is called. A caller may omit that call if `digest` is NULL
-     * (kind.h), or if it knows that nothing is suspect. Then `least` is used instead. It is at most the limit that
-     * would be set, so the result false is certain, but true is not. */
+    /* crowding.rate is 0 until kithi_crowding_set_limits() is called. Callers of kithi_kind.crowded may omit that call
+     * if `digest` is NULL (kind.h). kithi_lanes_check_add() also omits it if nothing is suspect. Then `least` is used
+     * instead. It is at most the limit that would be set, so the result false is certain, but true is not. */
     double least = KITHI_CROWDED * f->head.rate;
     double limit = f->crowding.rate > least ? f->crowding.rate : least;
     return suspect && kithi_crowding_rate(f, f, shared, ops) > limit;

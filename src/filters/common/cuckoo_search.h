@@ -89,7 +89,7 @@ static inline uint64_t kithi_search_limit(const kithi_cf_layout *layout, const k
 /* Returns the most items, which are slots, that the short search may queue; 0: there is no short search. */
 static inline uint32_t kithi_search_window_items(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
     uint64_t limit = kithi_search_limit(layout, g);
-    if (!kithi_window_fits(layout, g))
+    if (!kithi_window_search_is_possible(layout, g))
         return 0;
     return limit < KITHI_WINDOW_ITEMS ? (uint32_t)limit : KITHI_WINDOW_ITEMS;
 }

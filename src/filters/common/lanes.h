@@ -177,6 +177,7 @@ KITHI_INLINE uint64_t kithi_lanes_has_some(const kithi_lanes_block_ops *ops, con
     return word;
 }
 
+/* has_many for one number of lanes: kithi_by_lanes() compiles it for each. */
 KITHI_INLINE uint64_t kithi_lanes_has_many_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
                                               unsigned lanes) {
     const kith_filter *f = args->f;

@@ -124,15 +124,15 @@ KITHI_INLINE size_t kithi_slices_has_each(const kith_filter *f, const uint64_t *
         uint64_t word = 0, words[64];
         for (size_t i = 0; i < count; i++) {
             kithi_probe probe = kithi_probe_start(digests[from + i]);
-            word |= (uint64_t)(g.k > 1 ? kithi_slices_has_some(body, &probe, g, used, cell_bits, 2)
-                                       : kithi_slices_has_some(body, &probe, g, used, cell_bits, 1))
+            word |= (uint64_t)(g.k > 1 ? kithi_slices_has_cells(body, &probe, g, used, cell_bits, 2)
+                                       : kithi_slices_has_cells(body, &probe, g, used, cell_bits, 1))
                     << i;
             words[i] = probe.word;
         }
         for (uint64_t left = g.k > 2 ? word : 0; left != 0; left &= left - 1) {
             unsigned i = (unsigned)__builtin_ctzll(left);
             kithi_probe probe = {.word = words[i], .first = 2 * g.stride};
-            word &= ~((uint64_t)!kithi_slices_has_next(body, &probe, g, used, cell_bits, g.k - 2) << i);
+            word &= ~((uint64_t)!kithi_slices_has_next_cells(body, &probe, g, used, cell_bits, g.k - 2) << i);
         }
         if (maybe != NULL)
             maybe[from / 64] = word;

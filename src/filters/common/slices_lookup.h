@@ -65,8 +65,8 @@ KITHI_INLINE uint64_t kithi_probe_cell(kithi_probe *probe, uint64_t slice, uint6
 typedef bool kithi_slices_used(const uint8_t *body, uint64_t cell, unsigned cell_bits);
 
 /* Returns whether all of the key's next `count` cells are in use. `count` is a constant. */
-KITHI_INLINE bool kithi_slices_has_some(const uint8_t *body, kithi_probe *probe, kithi_slices_geometry g,
-                                        kithi_slices_used *used, unsigned cell_bits, unsigned count) {
+KITHI_INLINE bool kithi_slices_has_cells(const uint8_t *body, kithi_probe *probe, kithi_slices_geometry g,
+                                         kithi_slices_used *used, unsigned cell_bits, unsigned count) {
     unsigned all = 1;
 #pragma GCC unroll 4
     for (unsigned i = 0; i < count; i++)
@@ -77,16 +77,16 @@ KITHI_INLINE bool kithi_slices_has_some(const uint8_t *body, kithi_probe *probe,
 /* The same for a `count` that is not a constant. Reads the cells in groups of four and stops after a group that has an
  * unused cell. Stopping after each cell would read fewer, but when it stops is unpredictable, and a branch
  * misprediction costs more than the cells of a group. */
-KITHI_INLINE bool kithi_slices_has_next(const uint8_t *body, kithi_probe *probe, kithi_slices_geometry g,
-                                        kithi_slices_used *used, unsigned cell_bits, uint64_t count) {
+KITHI_INLINE bool kithi_slices_has_next_cells(const uint8_t *body, kithi_probe *probe, kithi_slices_geometry g,
+                                              kithi_slices_used *used, unsigned cell_bits, uint64_t count) {
     for (uint64_t groups = count / 4; groups > 0; groups--)
-        if (!kithi_slices_has_some(body, probe, g, used, cell_bits, 4))
+        if (!kithi_slices_has_cells(body, probe, g, used, cell_bits, 4))
             return false;
     bool all = true;
     if ((count & 2) != 0)
-        all = kithi_slices_has_some(body, probe, g, used, cell_bits, 2);
+        all = kithi_slices_has_cells(body, probe, g, used, cell_bits, 2);
     if ((count & 1) != 0)
-        all &= kithi_slices_has_some(body, probe, g, used, cell_bits, 1);
+        all &= kithi_slices_has_cells(body, probe, g, used, cell_bits, 1);
     return all;
 }
 
@@ -94,7 +94,7 @@ KITHI_INLINE bool kithi_slices_has_next(const uint8_t *body, kithi_probe *probe,
 KITHI_INLINE bool kithi_slices_has(const kithi_slices_geometry *slices, const uint8_t *body, uint64_t digest,
                                    kithi_slices_used *used, unsigned cell_bits) {
     kithi_probe probe = kithi_probe_start(digest);
-    return kithi_slices_has_next(body, &probe, *slices, used, cell_bits, slices->k);
+    return kithi_slices_has_next_cells(body, &probe, *slices, used, cell_bits, slices->k);
 }
 
 #endif

@@ -24,7 +24,8 @@
  * before every load, and the load would have to wait for the product. A short search spends most of its time waiting
  * for results that it needs for the next load, so this would make it slower.
  *
- * Everything here is compiled into overlap.c, and is for geometries for which kithi_window_fits() returns true. */
+ * Everything here is compiled into overlap.c, and is for geometries for which kithi_window_search_is_possible() returns
+ * true. */
 #ifndef KITHI_FILTERS_WINDOW_SEARCH_H
 #define KITHI_FILTERS_WINDOW_SEARCH_H
 
@@ -62,7 +63,7 @@ typedef struct kithi_window_end {
 
 /* Returns whether the short search can be used: a window must be read by a single load, and the number of a bit in its
  * region must fit in 32 bits. */
-static inline bool kithi_window_fits(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
+static inline bool kithi_window_search_is_possible(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
     return layout->windows && g->form == KITHI_ONE_WORD && layout->region_slots(g) * g->slot_bits <= UINT32_MAX;
 }
 
