@@ -12,6 +12,7 @@
 // fastest round) / median), and the ratio to absl::flat_hash_map in the same run. Bytes are the growth of the heap.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -270,7 +271,7 @@ double spread(const std::vector<double> &values) {
 size_t whole_number(const char *text) {
     char *end;
     double value = std::strtod(text, &end);
-    return *end == '\0' && value >= 1 && value <= 1e12 ? static_cast<size_t>(value) : 0;
+    return *end == '\0' && value >= 1 && value <= 1e12 && value == std::floor(value) ? static_cast<size_t>(value) : 0;
 }
 
 // Returns the first row, with which all others are compared, and those with these names.

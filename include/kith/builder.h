@@ -1,8 +1,8 @@
 /* kith/builder.h: builds a filter from a complete list of keys.
  *
- * A builder takes the digests of the keys in chunks, and makes the whole filter at the end. It keeps the digests in
- * memory up to a limit, and beyond it in a temporary file. Compared with kith_filter_create() and
- * kith_filter_add_many() it
+ * A builder takes the digests of the keys in chunks. Usually it keeps them in memory up to a limit, and beyond it in a
+ * temporary file, and makes the filter at the end. (bloom and blocked with a given capacity are filled immediately: see
+ * kith_builder_open.) Compared with kith_filter_create() and kith_filter_add_many() it
  *
  *   - drops repeats, so that kinds that store copies store each key once;
  *   - sizes the filter for the number of distinct keys, which need not be known beforehand;
@@ -44,9 +44,9 @@
  *   - A static kind is built in shards, at least one at a time. Up to 1.48 million keys are one shard; more keys are
  *     divided into shards of 0.74 to 1.48 million. A shard takes memory for each planned key: 8 bytes for the digest,
  *     and up to 26 of working memory. (24 in shards of more than 0.74 million keys, so that a shard takes at most 48
- *     MB; more than 26 in shards of fewer than 10,000 keys, but at most 300 KB in all.) From 380 million keys on, the
- *     digests of one of 256 parts are in memory instead of those of one shard. If the digests are not hashes, all keys
- *     may have to be one shard.
+ *     MB; more than 26 in shards of fewer than 10,000 keys, but at most 300 KB of working memory.) From 380 million
+ *     keys on, the digests of one of 256 parts are in memory instead of those of one shard. If the digests are not
+ *     hashes, all keys may have to be one shard.
  *
  * If the limit is not enough to build one shard on each thread, a static kind is built on fewer threads. All threads
  * are used if the limit is at least
@@ -82,8 +82,9 @@ typedef enum kith_build_step {
  * processed in this step. In the steps KITH_BUILD_COUNTING and KITH_BUILD_FILLING, `done` is 0 when the function is
  * called for the first time, is equal to `total` the last time, and never decreases in between. A step may have to be
  * repeated; then `done` starts again at 0. In KITH_BUILD_READING, `done` is the number of digests or keys that the
- * builder holds, without the repeats that it has dropped. In this step the function is called only when the memory for
- * digests is full: never if the builder streams on one thread, or if it collects without a memory limit.
+ * builder holds, without the repeats that it has dropped (if it streams: the count of the filter). In this step the
+ * function is called when the memory for digests is full. That never happens on one thread if the builder streams, nor
+ * without a memory limit if it collects. If the builder streams, kith_builder_finish() also calls it once.
  *
  * If it returns false, which it may do in every call, the call of the builder returns KITH_E_CANCELLED. The builder
  * still has all digests that it has taken: free it, or repeat the call to go on. (kith_builder_add_many() has then

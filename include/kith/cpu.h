@@ -2,10 +2,10 @@
  *
  * The following calls have SIMD versions, for some of the instruction sets below: those that look up, add, remove and
  * merge keys, those that build a ribbon filter, kith_filter_stats_of() and, with SipHash, kith_digest_many() and
- * kith_digest_packed(). All others, and these on processors without such a version, run portable code. The best
- * instruction set that the processor supports is chosen when the first filter is created or opened, or when digests are
- * first computed with one of these calls. Results and the bytes of filters do not
- * depend on it, so a program need not choose. The calls of this header are for tests and measurements. */
+ * kith_digest_packed(). They run portable code if there is no version for the processor; all other calls always do. The
+ * best instruction set that the processor supports is chosen when the first filter is created or opened, or when
+ * digests are first computed with one of these calls. Results and the bytes of filters do not depend on it, so a
+ * program need not choose. The calls of this header are for tests and measurements. */
 #ifndef KITH_CPU_H
 #define KITH_CPU_H
 

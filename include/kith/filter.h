@@ -72,21 +72,22 @@ KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *sp
 KITH_API KITH_MUST_USE kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator,
                                                            kith_filter **filter);
 
-/* Copies a filter to the heap, byte for byte. The copy is writable, whatever `from` is.
+/* Copies a filter to the heap, byte for byte. The copy is writable, whatever `from` is. (The copy of a store's snapshot
+ * is a plain filter: the mark of the store in its header is removed.)
  *
  * Returns KITH_E_MEMORY, KITH_E_BUSY if adders are open, or KITH_E_CORRUPT if `from` was opened with KITH_OPEN_LAZY and
  * is damaged. */
 KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *allocator,
                                                      kith_filter **filter);
 
-/* Flags of kith_filter_build() and kith_builder_open(). KITH_BUILD_LEAVE_OUT is about copies that the filter cannot
- * store:
+/* Flags of kith_filter_build() and kith_builder_open(). KITH_BUILD_LEAVE_OUT says what happens if another copy of a key
+ * cannot be stored:
  *
- *     copies of this key in the filter           without the flag    with the flag
- *     plan.max_copies or more                    KITH_E_COPIES       the copy is left out, and counted
+ *     the filter already has                     without the flag    with the flag
+ *     plan.max_copies copies of it or more       KITH_E_COPIES       the copy is left out, and counted
  *                                                                    (kith_builder_left_out)
- *     fewer (cuckoo kinds: other keys take the   KITH_E_COPIES or    KITH_E_FULL: a larger filter could store the copy
- *     slots)                                     KITH_E_FULL, as
+ *     fewer, but other keys have taken its       KITH_E_COPIES or    KITH_E_FULL: a larger filter could store the copy
+ *     slots (only cuckoo kinds)                  KITH_E_FULL, as
  *                                                kith_filter_add()
  */
 typedef enum kith_build_flags {
@@ -187,7 +188,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  * Adding a key twice: bloom and blocked ignore the second add. Cuckoo and counting kinds store a second copy, and each
  * kith_filter_remove() removes one. A cuckoo kind cannot tell copies of a key from different keys with the same
  * fingerprint and the same two buckets. It has a short list for those that do not fit in these buckets, the stash. It
- * therefore stores plan.max_copies copies of a key, and further ones until the stash is full. *was_new (may be NULL) is
+ * therefore stores up to plan.max_copies copies of a key in the buckets, fewer if other keys have taken the slots, and
+ * further ones until the stash is full. *was_new (may be NULL) is
  * set on success to whether kith_filter_has() was false before. Cost: one hash, then 1 cache line (blocked,
  * blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). If both buckets of the key are full, which is common
  * near the capacity, a cuckoo kind also searches for a free slot. The search visits at most plan.search_slots slots,
@@ -209,8 +211,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_remove(kith_filter *filter, const
 KITH_API bool kith_filter_has(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* Returns how many copies of a key are stored: at least the true number, and more with a probability of at most the
- * rate. But if a counting kind returns the maximum of its counters (15 for counters of 4 bits, which is plan.max_copies
- * + 1), the true number may be higher; this can happen only after kith_filter_merge(). Returns 0 or 1 for kinds without
+ * rate. One exception: after kith_filter_merge(), the true number may be higher if a counting kind returns the maximum
+ * of its counters (15 for counters of 4 bits, which is plan.max_copies + 1). Returns 0 or 1 for kinds without
  * KITH_CAN_COPIES. */
 KITH_API uint64_t kith_filter_copies(const kith_filter *filter, const void *key, size_t key_bytes);
 
@@ -262,8 +264,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_remove_many(kith_filter *filter, 
 
 /* An adder lets one thread add keys to a writable filter of kind bloom or blocked (KITH_CAN_SHARE) while other threads
  * do the same with their own adders. From the opening of the first adder until the last one is closed, only adders may
- * use the filter: calls that change, combine, copy, save or check it, and kith_filter_stats_of(), return KITH_E_BUSY,
- * and has() must not be called. Adders may be opened and closed from any thread.
+ * use the filter, except that kith_filter_digest(), digest_many() and digest_packed() may be called. Calls that change,
+ * combine, copy, save or check it, and kith_filter_stats_of(), return KITH_E_BUSY, and has() must not be called. Adders
+ * may be opened and closed from any thread.
  *
  * Each adder reserves some capacity, at most 256 keys at a time, and returns what it did not use when it is closed. So
  * near the capacity one adder may return KITH_E_FULL while others still have reserved capacity. If two threads add the

@@ -7,16 +7,17 @@
  *
  * The file has a checksum for each page of 64 KiB of the filter's body, so it is known which pages are damaged.
  *
- *   restored exactly   a header with one wrong byte, a page that had only zeros, a page with one flipped bit, and the
- *                      checksums, if the pages that they belong to are sound and at most ten pages differ from their
- *                      checksums. (If more differ, all of these pages count as damaged.) The search for a flipped bit
- *                      is slow, so only four damaged pages of 64 KiB are searched, the first ones. A smaller page of n
- *                      bytes counts as (n / 65,536)^2 pages; a page that had only zeros is recognised without a search
+ *   restored exactly   a header with one wrong byte, a page that had only zeros, and a page with one flipped bit. Also
+ *                      wrong checksums of sound pages: where a page and its checksum disagree, a checksum of all
+ *                      checksums, in the header, shows which of the two is wrong. This is tried for at most ten pages;
+ *                      if more disagree, all of them count as damaged. The search for a flipped bit is slow, so only
+ *                      four damaged pages of 64 KiB are searched, the first ones. A smaller page of n bytes counts as
+ *                      (n / 65,536)^2 pages; a page that had only zeros is recognised without a search
  *   Bloom kinds        Every cell (bit or counter) of a damaged page is set to its largest value. No key is lost, but
- *                      other keys are found more often: kith_filter_stats.rate_now. Keys can be added only if the
+ *                      there are more false positives: kith_filter_stats.rate_now. Keys can be added only if the
  *                      filter is not too full because of this. If all pages are damaged, nothing can be saved
- *   cuckoo, overlap    The entries of a damaged page are kept as they are. Those in bytes that are wrong are lost:
- *                      these keys are no longer found. keys_at_risk bounds their number
+ *   cuckoo, overlap    The bytes of a damaged page are kept. A key whose entry has a wrong byte is no longer found; all
+ *                      other keys of the page still are. keys_at_risk bounds the number of keys that are lost
  *   fuse, ribbon       A damaged page is kept as it is. A key is found only if all bits that its lookup reads are
  *                      intact; keys_at_risk is the number of all keys. Build the filter again, if you have the keys
  *   layers             Each layer is repaired as a filter of its kind. A layer of which nothing can be saved becomes
@@ -67,9 +68,9 @@ typedef struct kith_repair_report {
     uint64_t records;             /* number of journal records that were applied */
     uint64_t records_lost;        /* number of journal records that are damaged or missing, and not in the snapshot */
     uint64_t operations_lost_max; /* the lost records have at most this many operations. UINT64_MAX: not known */
-    uint64_t tail_bytes;          /* number of bytes after the last record that counts: damaged or incomplete records,
-                                     or records of a batch that was not committed. Nothing proves that they were ever
-                                     acknowledged as durable: an interrupted writer leaves such bytes */
+    uint64_t tail_bytes;          /* number of bytes at the end of the journal that were ignored: damaged or incomplete
+                                     records, or records of a batch that was not committed. Nothing proves that they
+                                     were ever acknowledged as durable: an interrupted writer leaves such bytes */
     uint64_t adds_refused;        /* number of adds of the journal that did not fit, and whose keys are not found; some
                                      may have failed before the damage, too */
     uint64_t removals_skipped;    /* number of removals of the journal that were not repeated */

@@ -4,10 +4,12 @@
  * file are exactly as they were before the call, with these exceptions:
  *
  *   - Calls for many keys (_many, kith_builder_add_keys) keep the keys before the one that failed.
- *   - On some file systems, a save that fails when it syncs the folder may already have replaced the file
+ *   - A save that fails when it syncs the folder may already have replaced the file, if that cannot be undone
  *     (kith_filter_save).
  *   - After a failed kith_builder_finish() or kith_builder_each() no digests can be added.
- *   - kith_store_create() and kith_store_convert() leave a complete new store if only opening it fails.
+ *   - kith_store_create() and kith_store_convert() leave a complete new store if only opening it fails. So does
+ *     kith_store_replace(), and its handle is then read-only. kith_store_create() in place of a damaged store may
+ *     already have replaced its journal.
  *   - A failed kith_store_refresh() may have applied some of the new operations.
  *   - A store records failed operations in its journal, and a failure of the disk may make it read-only (kith/store.h).
  *     kith_store_close() always frees it.

@@ -16,8 +16,9 @@
  *     status = kith_store_close(store);
  *
  * Order. An operation is appended to the journal, synced, applied to the filter in memory and then acknowledged: the
- * call returns. If sync is not KITH_SYNC_CALL, a call may return before its operation is synced. The operation is then
- * only written: it survives the end of the process, but not a power cut. kith_store_durable() tells the two apart.
+ * call returns. If options.sync is not KITH_SYNC_CALL, a call may return before its operation is synced. The operation
+ * is then only written: it survives the end of the process, but not a power cut. kith_store_durable() tells the two
+ * apart.
  *
  * Recovery. kith_store_open() maps the snapshot and repeats the operations in the journal. Every operation that was
  * acknowledged as durable is there, no operation is there twice, and of a batch all operations are there or none. The
@@ -37,10 +38,10 @@
  * refuses (for example with KITH_E_FULL) stays in the journal. If it is no longer certain what is on the disk, because
  * a sync of the journal failed, or because a rollback or the replacement of a file could be neither completed nor
  * undone, the store becomes read-only. (A failed sync is not repeated, because the second one may succeed although the
- * data is lost.) After a failed sync, the store also returns to the state of the last successful one, in the file and
- * in memory: operations since then, which were not acknowledged as durable, are gone. When a store is read-only,
- * kith_store_info.failure says why, all later changes return KITH_E_READONLY, and kith_store_close() returns the
- * failure. What was acknowledged as durable before is still on the disk. After KITH_E_IO, KITH_E_NO_SPACE,
+ * data is lost.) After a failed sync, the store also returns to the state of the last successful one, if it can, in the
+ * file and in memory: operations since then, which were not acknowledged as durable, are gone. When a store is
+ * read-only, kith_store_info.failure says why, all later changes return KITH_E_READONLY, and kith_store_close() returns
+ * the failure. What was acknowledged as durable before is still on the disk. After KITH_E_IO, KITH_E_NO_SPACE,
  * KITH_E_PERMISSION and KITH_E_NO_FILE, errno holds the reason.
  *
  * A damaged snapshot. Opening verifies only the headers and the notes of the snapshot, not its body, so that it takes
@@ -116,8 +117,11 @@ typedef struct kith_store_options {
  *
  * If there is a plain file at `path`, it is replaced by the same rules as in kith_filter_save(). If there is a store,
  * it stays the same store and only gets other content: its journal is replaced by an empty one, and readers see the new
- * content after a refresh. (A store that cannot be opened, because it is damaged or has no journal, is replaced by a
- * new one, like a plain file.) A crash leaves either the old content or the new one.
+ * content after a refresh. A crash leaves either the old content or the new one.
+ *
+ * A store that cannot be opened, because it is damaged or has no journal, is replaced by a new one: first its journal,
+ * then FILE. A crash or a failure between the two leaves the damaged FILE without its old journal. So call
+ * kith_repair() before, if you need what can be saved.
  *
  * Returns KITH_E_UNSUPPORTED if the filter is of a static kind, KITH_E_LOCKED if the store is open for writing,
  * KITH_E_JOURNAL if there is a file FILE-journal that is not a journal of kith, KITH_E_RANDOM, KITH_E_ARGUMENT for
@@ -208,7 +212,7 @@ KITH_API KITH_MUST_USE kith_status kith_store_remove_many(kith_store *store, con
  *
  * kith_store_begin() returns KITH_E_BUSY if a batch is open, and the other two return KITH_E_ARGUMENT if none is. If a
  * commit fails, the batch is rolled back. If a rollback fails (KITH_E_MEMORY, KITH_E_IO), the store becomes read-only,
- * and lookups may still see operations of the batch; the files do not contain them. */
+ * and lookups may still see operations of the batch. Whoever opens the store later does not see them. */
 KITH_API KITH_MUST_USE kith_status kith_store_begin(kith_store *store);
 KITH_API KITH_MUST_USE kith_status kith_store_commit(kith_store *store);
 KITH_API KITH_MUST_USE kith_status kith_store_rollback(kith_store *store);
@@ -230,15 +234,16 @@ KITH_API KITH_MUST_USE kith_status kith_store_tick(kith_store *store);
 /* Writes a new snapshot and starts a new journal, unless there were no operations since the last checkpoint.
  *
  * Returns KITH_E_CORRUPT if the old snapshot is damaged, KITH_E_BUSY inside a batch, and the codes of
- * kith_filter_save(). After a failure the store can be used as before, with one exception: if the new journal could not
- * be put in place and opened, and going back to the old one failed too, the store is read-only
- * (kith_store_info.failure). Cost: reads the old
- * snapshot, writes a new one. Memory that the changed pages needed is free afterwards. */
+ * kith_filter_save(). After a failure the store can be used as before, with one exception: it is read-only
+ * (kith_store_info.failure) if the new journal is in place but cannot be opened, or if it is not certain that the old
+ * one is still in place. Cost: reads the old snapshot, writes a new one. Memory that the changed pages needed is free
+ * afterwards. */
 KITH_API KITH_MUST_USE kith_status kith_store_checkpoint(kith_store *store);
 
 /* Replaces the whole content of the store by the keys of `filter`, which may be of another kind, and starts a new
  * journal. A crash leaves either the old content or the new one. Returns KITH_E_BUSY inside a batch, and the codes of
- * kith_store_create(). */
+ * kith_store_create(). If only opening the new files fails, the store has the new content, and this handle is
+ * read-only. */
 KITH_API KITH_MUST_USE kith_status kith_store_replace(kith_store *store, kith_filter *filter);
 
 /* Writes the content as a plain filter file, removes the journal and, on success, frees the store. The codes are those

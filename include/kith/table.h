@@ -37,7 +37,7 @@ typedef enum kith_step {
                          (cuckoo) */
     KITH_STEP_MOVE,   /* cuckoo: moved the entry of slot `place` to slot `to`. If no free slot is found, entries are
                          moved back, and each of these moves is a step, too */
-    KITH_STEP_REHASH, /* drew new hash functions; place and to are 0 */
+    KITH_STEP_REHASH, /* drew new hash functions without growing; place and to are 0 */
     KITH_STEP_GROW,   /* grew the table from `place` to `to` slots */
 } kith_step;
 
@@ -184,8 +184,9 @@ typedef struct kith_table_stats {
     double load;       /* count / slots; chain: average keys per chain */
     uint64_t bytes;    /* all memory that the table uses now */
     uint64_t longest;  /* a lookup of a key in the table reads at most this many slots or nodes; 0: it is empty */
-    uint64_t rehashes; /* times that new hash functions were drawn, since creation */
-    uint64_t growths;  /* times that the table grew, since creation */
+    uint64_t rehashes; /* times that new hash functions were drawn without growing, since the table was created or
+                          opened. (A growth may draw new functions as well) */
+    uint64_t growths;  /* times that the table grew, since it was created or opened */
 } kith_table_stats;
 
 #define KITH_TABLE_STATS_INIT                                                                                          \

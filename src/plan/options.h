@@ -29,8 +29,8 @@ kith_status kithi_options_read_known(const char *text, const kith_option *option
 size_t kithi_options_write(const kith_option *options, size_t option_count, const uint64_t *values,
                            const char *(*kind_name)(uint64_t id), char *text, size_t text_bytes);
 
-/* Returns whether kithi_options_read() could have produced these values. Does not support options whose
- * value is the name of a kind. */
+/* Returns whether kithi_options_read() could have produced these values. Does not support options whose value is the
+ * name of a kind. */
 bool kithi_options_valid(const kith_option *options, size_t option_count, const uint64_t *values);
 
 #endif

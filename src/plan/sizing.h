@@ -99,7 +99,7 @@ void kithi_block_fill_limits(unsigned lanes, unsigned lane_cells, uint64_t block
 
 /* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. If `most`
  * is less than KITHI_BLOCKS_MAX, a result of 0 is found without a search: the quantile is computed only for a filter
- * with exactly `most` blocks. */
+ * with exactly `most` blocks, if at all. */
 uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
                               uint64_t most);
 

@@ -79,7 +79,7 @@ static shares shares_at(const terms *t, double r) {
     double log_base = log(s.hit * t->m), most = -INFINITY, sum = 0;
     for (unsigned j = 1; j <= t->k; j++) {
         s.of[j] = t->log_ways[j] + j * log_base;
-        most = s.of[j] > most ? s.of[j] : most; /* with fmax(), gcc 12 for aarch64 aborts at -O3 */
+        most = s.of[j] > most ? s.of[j] : most; /* with fmax(), gcc 12 for aarch64 has an internal error */
     }
     for (unsigned j = 1; j <= t->k; j++) {
         s.of[j] = exp(s.of[j] - most);

@@ -13,10 +13,10 @@ typedef struct kithi_neon_block {
     uint64x2_t part[4];
 } kithi_neon_block;
 
-/* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 or 4 bits. vshrq_n shifts
- * right only by a constant. So a byte of the lane word (core/mix.h) is shifted as for cells of 1 bit. This gives the
- * number of a bit in the lane, which is then rounded down to that of the first bit of a cell. For cells of 1 bit the
- * rounding costs nothing. */
+/* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 or 4 bits. vshrq_n shifts right only
+ * by a constant. So a byte of the lane word (core/mix.h) is shifted as for cells of 1 bit. This gives the number of a
+ * bit in the lane, which is then rounded down to that of the first bit of a cell. For cells of 1 bit the rounding costs
+ * nothing. */
 KITHI_INLINE kithi_neon_block kithi_neon_ones(uint64_t digest, unsigned lanes, unsigned cell_bits) {
     kithi_neon_block ones;
     uint16x8_t bytes = vmovl_u8(vcreate_u8(kithi_lane_word(digest, 0)));

@@ -275,7 +275,7 @@ static kith_status add_chunk(bool as_keys) {
 }
 CALL(builder_add_many, return add_chunk(false);)
 CALL(builder_add_keys, return add_chunk(true);)
-CALL(builder_count, uint64_t keys; return kith_builder_end_input(at->builder, &keys);)
+CALL(builder_end_input, uint64_t keys; return kith_builder_end_input(at->builder, &keys);)
 static kith_status take_digests(void *context, const uint64_t *digests, size_t n) {
     (void)context, (void)digests, (void)n;
     return KITH_OK;
@@ -327,7 +327,7 @@ static const struct {
     LISTED(filter_write),      LISTED(adder_open),         LISTED(table_create),      LISTED(table_put),
     LISTED(table_put_many),    LISTED(table_reserve),      LISTED(table_open),        LISTED(table_save),
     LISTED(exact_create),      LISTED(exact_add),          LISTED(function_draw),     LISTED(builder_open),
-    LISTED(builder_open_like), LISTED(builder_add_many),   LISTED(builder_add_keys),  LISTED(builder_count),
+    LISTED(builder_open_like), LISTED(builder_add_many),   LISTED(builder_add_keys),  LISTED(builder_end_input),
     LISTED(builder_each),      LISTED(builder_finish),     LISTED(store_create),      LISTED(store_convert),
     LISTED(store_open),        LISTED(store_open_fd),      LISTED(store_add),         LISTED(store_add_digest),
     LISTED(store_add_many),    LISTED(store_refresh),      LISTED(store_replace),     LISTED(store_rollback),

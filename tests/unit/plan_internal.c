@@ -219,7 +219,7 @@ TEST(searches_that_reach_their_bound_are_failures) {
 }
 
 /* The mean of q^j if k hashes hit j different ones of m cells: the sum over all m^k ways to choose them. */
-TEST(the_power_of_a_whole_array_agrees_with_all_choices_of_cells) {
+TEST(the_probability_for_all_cells_of_a_whole_array_agrees_with_all_choices) {
     for (unsigned m = 1; m <= 5; m++) {
         unsigned choices = 1;
         for (unsigned k = 1; k <= 5; k++) {

@@ -72,8 +72,7 @@ KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_
  * left after a few rounds cause as many cache misses at a time as the processor can handle. */
 #define KITHI_SLICE_GROUP 256
 
-/* A body of at most this many bytes stays in the core's own caches, so a batch neither prefetches nor proceeds in
- * rounds. */
+/* A body of at most this many bytes stays in the core's own caches, so a batch does not prefetch. */
 #define KITHI_SLICES_CACHED_BYTES (512 << 10)
 
 KITHI_INLINE bool kithi_slices_in_cache(const kith_filter *f) {
@@ -121,22 +120,23 @@ KITHI_INLINE size_t kithi_slices_has_each(const kith_filter *f, const uint64_t *
     size_t yes = 0;
     for (size_t from = 0; from < n; from += 64) {
         size_t count = n - from < 64 ? n - from : 64;
-        uint64_t word = 0, words[64];
+        uint64_t found = 0, probe_words[64];
         for (size_t i = 0; i < count; i++) {
             kithi_probe probe = kithi_probe_start(digests[from + i]);
-            word |= (uint64_t)(g.k > 1 ? kithi_slices_has_cells(body, &probe, g, used, cell_bits, 2)
-                                       : kithi_slices_has_cells(body, &probe, g, used, cell_bits, 1))
-                    << i;
-            words[i] = probe.word;
+            found |= (uint64_t)(g.k > 1 ? kithi_slices_has_cells(body, &probe, g, used, cell_bits, 2)
+                                        : kithi_slices_has_cells(body, &probe, g, used, cell_bits, 1))
+                     << i;
+            probe_words[i] = probe.word;
         }
-        for (uint64_t left = g.k > 2 ? word : 0; left != 0; left &= left - 1) {
+        for (uint64_t left = g.k > 2 ? found : 0; left != 0; left &= left - 1) {
             unsigned i = (unsigned)__builtin_ctzll(left);
-            kithi_probe probe = {.word = words[i], .first = 2 * g.stride};
-            word &= ~((uint64_t)!kithi_slices_has_next_cells(body, &probe, g, used, cell_bits, g.k - 2) << i);
+            /* cppcheck-suppress uninitvar ; bit i of `found` is set only if probe_words[i] is */
+            kithi_probe probe = {.word = probe_words[i], .first = 2 * g.stride};
+            found &= ~((uint64_t)!kithi_slices_has_next_cells(body, &probe, g, used, cell_bits, g.k - 2) << i);
         }
         if (maybe != NULL)
-            maybe[from / 64] = word;
-        yes += kithi_popcount(word);
+            maybe[from / 64] = found;
+        yes += kithi_popcount(found);
     }
     return yes;
 }
