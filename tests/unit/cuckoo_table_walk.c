@@ -46,14 +46,21 @@ static uint64_t bucket_of(const kith_table *table, unsigned i, uint64_t word) {
     return kithi_cuckoo_table_bucket(table->state, i, &key, kithi_cuckoo_table_hash(table->state, &key));
 }
 
+/* Keys with the same bytes, and so the same buckets, on all processors. */
+static uint64_t next_key(kithi_prng *prng) {
+    uint64_t key;
+    kithi_store64((uint8_t *)&key, kithi_prng_next(prng));
+    return key;
+}
+
 /* Puts `others` keys and then three that have the same two buckets, so that the walk of the third must fail. Returns
  * its number of steps: each step but the first is a move, and each move is undone. */
 static uint64_t steps_of_failed_walk(kith_table *table, steps *s, uint64_t others) {
     kithi_prng prng = {1};
-    uint64_t slots = slots_of(table), first = kithi_prng_next(&prng), key = first;
+    uint64_t slots = slots_of(table), first = next_key(&prng), key = first;
     for (uint64_t i = 0; i < others; i++) {
         do
-            key = kithi_prng_next(&prng);
+            key = next_key(&prng);
         while (kithi_cuckoo_table_free_slots(table->state, bucket_of(table, 0, key)) == 0);
         CHECK_OK(kith_table_put(table, &key, sizeof key, 0, NULL));
     }
@@ -61,7 +68,7 @@ static uint64_t steps_of_failed_walk(kith_table *table, steps *s, uint64_t other
         for (key = first; i > 0 && (bucket_of(table, 0, key) != bucket_of(table, 0, first) ||
                                     bucket_of(table, 1, key) != bucket_of(table, 1, first) || key == first ||
                                     kith_table_has(table, &key, sizeof key));)
-            key = kithi_prng_next(&prng);
+            key = next_key(&prng);
         CHECK_EQ_U64(slots_of(table), slots);
         *s = (steps){0, false};
         CHECK_OK(kith_table_put(table, &key, sizeof key, 0, NULL));

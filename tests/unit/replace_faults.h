@@ -166,6 +166,7 @@ int openat64(int folder, const char *path, int flags, ...) {
 }
 
 ssize_t getrandom(void *bytes, size_t byte_count, unsigned flags) {
+    memset(bytes, 0, byte_count); /* MSan does not know what this system call writes */
     return faulty(GETRANDOM, false) ? -1 : syscall(SYS_getrandom, bytes, byte_count, flags);
 }
 
