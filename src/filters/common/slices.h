@@ -103,6 +103,7 @@ KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t 
             words[kept] = words[i];
             kept += used(f->body, cells[i], cell_bits);
         }
+        assert(kept <= count); /* so the first `kept` elements of left and words are set */
         count = kept;
     }
     if (maybe != NULL)
@@ -131,6 +132,7 @@ KITHI_INLINE size_t kithi_slices_has_each(const kith_filter *f, const uint64_t *
         }
         for (uint64_t left = g.k > 2 ? word : 0; left != 0; left &= left - 1) {
             unsigned i = (unsigned)__builtin_ctzll(left);
+            /* cppcheck-suppress uninitvar ; bit i is set, so words[i] is, too */
             kithi_probe probe = {.word = words[i], .first = 2 * g.stride};
             word &= ~((uint64_t)!kithi_slices_has_next_cells(body, &probe, g, used, cell_bits, g.k - 2) << i);
         }
