@@ -255,6 +255,7 @@ static bool seen_keys_add(seen_keys *seen, const kithi_key *key) {
 static kith_status put_entry(kith_table *t, seen_keys *seen, const kithi_key *key, uint64_t value, bool *was_new) {
     if (t->kind->append == NULL)
         return kith_table_put(t, key->bytes, key->byte_count, value, was_new);
+    assert(seen->slots != NULL); /* put_entries() has allocated them, as the kind has `append` */
     *was_new = seen_keys_add(seen, key);
     return *was_new ? t->kind->append(t, key, value) : KITH_OK;
 }

@@ -202,12 +202,12 @@ static kith_status check_limits(const kith_filter *f) {
     return f->head.count > f->head.capacity || too_full ? KITH_E_FULL : KITH_OK;
 }
 
-/* Adds up the counts and fills of the threads' handles. */
+/* Adds up the counts and fills of the threads' handles, and what they have left out unless left_out is NULL. */
 static kith_status sum_handles(kith_filter *f, part_job *w, unsigned threads, uint64_t *left_out) {
     for (unsigned t = 0; t < threads; t++) {
         f->head.count += w->handles[t].head.count;
         f->head.fill += w->handles[t].head.fill;
-        if (w->left_out != NULL)
+        if (left_out != NULL)
             *left_out += w->left_out[t];
         if (f->kind->detach != NULL)
             f->kind->detach(&w->handles[t]);
@@ -258,7 +258,7 @@ static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t
             w.handles[t].state = NULL; /* each handle allocates its own; see `detach` in kind.h */
         }
         status = fill_chunks(&w, allocator, digests, n, threads);
-        kith_status sum = sum_handles(f, &w, threads, options->left_out);
+        kith_status sum = sum_handles(f, &w, threads, options->leave_out ? options->left_out : NULL);
         status = status == KITH_OK ? sum : status;
     }
     kithi_release(allocator, w.starts, starts_bytes);

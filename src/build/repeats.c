@@ -19,6 +19,7 @@
  * holds 0, so the digest 0 is kept in an extra slot after the last one. */
 #include "build/repeats.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -169,6 +170,7 @@ static bool mark_repeats(table *t, const uint64_t *digests, size_t n, uint64_t *
         passed[count] = (uint16_t)i;
         count += bit_get(&t->maybe, bit_of(&t->maybe, digests[i]));
     }
+    assert(count <= n); /* so the first `count` elements of `passed` are set */
     for (size_t i = 0; i < count; i++)
         __builtin_prefetch(&t->digests[home_of(t, digests[passed[i]])]);
     memset(before, 0, GROUP / 8);

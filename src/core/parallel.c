@@ -7,8 +7,8 @@
 typedef struct job {
     void (*work)(void *context, unsigned i);
     void *context;
-    unsigned i;
     pthread_t thread;
+    unsigned i;
     bool started;
 } job;
 

@@ -329,6 +329,7 @@ static kith_status add_many(kith_filter *f, const uint64_t *digests, size_t n, u
         uint64_t before = newest->head.count;
         newest->sealed = false;
         kith_status status = kithi_add_many(newest, absent_digests, count, absent_new, &added);
+        assert(status == KITH_OK ? added == count : added < count); /* so left[added] is the digest that was refused */
         f->head.count += newest->head.count - before;
         for (size_t j = 0; j < added; j++)
             kithi_bitmap_set(was_new, *done + left[j], kith_bitmap_get(absent_new, j));

@@ -90,8 +90,10 @@ static inline double kithi_layers_rate(const kithi_head *head, unsigned i) {
  * includes kith/reader.h need not link the mathematical library. */
 static inline double kithi_log2_inverse(double x) {
     double bits = 0;
-    for (; x < 1; x *= 2)
+    while (x < 1) {
+        x *= 2;
         bits++;
+    }
     for (unsigned i = 1; i <= 20; i++) {
         x *= x;
         if (x >= 2) {

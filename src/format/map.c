@@ -68,7 +68,7 @@ void kithi_close_file(int fd) {
 
 kith_status kithi_map_fd(int fd, const uint8_t **bytes, size_t *byte_count) {
     assert(bytes && byte_count);
-    size_t size;
+    size_t size = 0;
     kith_status status = size_of(fd, &size);
     if (status != KITH_OK)
         return status;
@@ -120,7 +120,7 @@ static kith_status read_all(int fd, uint8_t *buffer, size_t byte_count) {
 
 kith_status kithi_read_fd(int fd, uint8_t *(*get_buffer)(void *ctx, size_t byte_count), void *ctx, size_t *byte_count) {
     assert(get_buffer && byte_count);
-    size_t size;
+    size_t size = 0;
     kith_status status = size_of(fd, &size);
     if (status != KITH_OK)
         return status;

@@ -144,7 +144,7 @@ static double log_stirling(double hashes) {
     const double two_pi = 6.283185307179586;
     if (hashes < 256) {
         double sum = hashes;
-        for (double i = 1; i <= hashes; i++)
+        for (unsigned i = 1; i <= hashes; i++)
             sum += log(i / hashes);
         return sum;
     }
@@ -162,7 +162,7 @@ double kithi_whole_rate(unsigned k, uint64_t m, uint64_t n) {
     double points = hashes <= CIRCLE_MAX ? hashes + 200 : 5 * pi * sqrt(hashes);
     double last = hashes <= CIRCLE_MAX ? floor((points - 1) / 2) : 25;
     double sum = integrand(&t, &s, r, hashes, 0);
-    for (double i = 1; i <= last; i++)
+    for (unsigned i = 1; i <= last; i++)
         sum += 2 * integrand(&t, &s, r, hashes, 2 * pi * i / points);
     if (hashes <= CIRCLE_MAX && fmod(points, 2) == 0)
         sum += integrand(&t, &s, r, hashes, pi);

@@ -26,6 +26,8 @@
 #ifndef KITHI_FILTERS_CUCKOO_H
 #define KITHI_FILTERS_CUCKOO_H
 
+#include <assert.h>
+
 #include "plan/fit.h"
 #include "core/batch.h"
 #include "core/mix.h"
@@ -43,6 +45,7 @@ typedef struct kithi_candidates {
 static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint64_t place,
                                        uint64_t fingerprint, kithi_candidates *candidates) {
     unsigned slots = layout->place_slots(g);
+    assert(slots >= 1 && slots <= KITHI_CANDIDATES_MAX / 2); /* shape() of the kind refuses other numbers */
     uint32_t first[2];
     layout->first_slots(g, place, fingerprint, first);
     candidates->count = 2 * slots;

@@ -102,6 +102,7 @@ KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t 
             words[kept] = words[i];
             kept += used(f->body, cells[i], cell_bits);
         }
+        assert(kept <= count); /* so the first `kept` elements of left and words are set */
         count = kept;
     }
     if (maybe != NULL)
