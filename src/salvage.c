@@ -98,7 +98,7 @@ typedef struct pages {
 } pages;
 
 static uint64_t checksum_of(const pages *p, uint64_t i) {
-    return kithi_checksum(p->body + i * KITHI_CHECKED_BYTES, kithi_checked_bytes(p->head->body_bytes, i));
+    return kithi_checksum(p->body + i * KITHI_PAGE_BYTES, kithi_page_bytes(p->head->body_bytes, i));
 }
 
 static uint64_t checksum_stored(const pages *p, uint64_t i) {
@@ -114,7 +114,7 @@ static bool checksums_match(const pages *p) {
  * missing, and otherwise unsure. */
 static void compare_pages(pages *p, uint64_t body_present) {
     for (uint64_t i = 0; i < p->count; i++) {
-        bool is_there = i * KITHI_CHECKED_BYTES + kithi_checked_bytes(p->head->body_bytes, i) <= body_present;
+        bool is_there = i * KITHI_PAGE_BYTES + kithi_page_bytes(p->head->body_bytes, i) <= body_present;
         if (i < p->checksums_present)
             p->state[i] = checksum_of(p, i) == checksum_stored(p, i) ? KITHI_PAGE_GOOD : KITHI_PAGE_BAD;
         else
@@ -176,13 +176,13 @@ static bool find_flipped_bit(uint8_t *page, size_t page_bytes, uint64_t checksum
 
 /* Returns whether a page of zeros has this checksum. */
 static bool was_zero(size_t page_bytes, uint64_t checksum) {
-    static const uint8_t zeros[KITHI_CHECKED_BYTES];
+    static const uint8_t zeros[KITHI_PAGE_BYTES];
     return kithi_checksum(zeros, page_bytes) == checksum;
 }
 
 static bool restore_page(pages *p, uint64_t i, uint64_t *budget) {
-    uint8_t *page = p->body + i * KITHI_CHECKED_BYTES;
-    size_t page_bytes = kithi_checked_bytes(p->head->body_bytes, i);
+    uint8_t *page = p->body + i * KITHI_PAGE_BYTES;
+    size_t page_bytes = kithi_page_bytes(p->head->body_bytes, i);
     if (i >= p->checksums_present)
         return false;
     if (was_zero(page_bytes, checksum_stored(p, i))) {

@@ -26,7 +26,7 @@
 struct kith_function {
     kith_family_id family;
     unsigned state_words;
-    uint64_t key_seed; /* seed of the XXH3 that hashes keys of other sizes than 4 and 8 bytes to a word */
+    uint64_t key_seed; /* seed of the XXH3 that hashes keys that are not words themselves: see kithi_function_key() */
     uint64_t flip;     /* xxh3 only: the word that the input is XORed with, kithi_xxh3_flip(seed) */
     kith_allocator allocator;
     uint64_t state[];
@@ -41,8 +41,8 @@ struct kith_function {
 uint64_t kithi_function_bytes(const kith_function *function);
 
 /* Returns x mod p for p = 2^bits - 1 and x = high * 2^64 + low <= p * p. The sum of the two digits of x to the base
- * 2^bits is congruent to x and at most 2p - 1, so one subtraction is enough. If bits = 61, that is true of every 64-bit
- * x, too. */
+ * 2^bits is congruent to x and at most 2p - 1, so one subtraction is enough. If bits = 61, every 64-bit x is below
+ * p * p, so x may be any word. */
 static inline uint64_t kithi_mersenne_reduce(uint64_t high, uint64_t low, unsigned bits) {
     uint64_t p = (UINT64_C(1) << bits) - 1;
     uint64_t sum = (low & p) + (low >> bits | high << (64 - bits));

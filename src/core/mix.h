@@ -23,8 +23,8 @@
  *
  * So region, place and fingerprint are independent and as uniform as the digest if they need at most 60 bits together.
  * Cuckoo filters that need more are not planned (KITH_E_DIGEST_BITS from kithi_cf_choose()). If the number of places in
- * a region is not a power of two, the probabilities of two places differ by a factor of up to 1 + places / 2^32. Then a
- * region has at most 2^28 places, so the factor is at most 1.0625.
+ * a region is not a power of two, the probabilities of two places differ by a factor of up to 1 + places / 2^32. The
+ * planner gives such regions at most 2^28 places (ANY_HALF_MAX in plan/fit.c), so the factor is at most 1.0625.
  *
  * Probe words and lane words are as cheap as possible, because computing them is most of the work of a lookup if the
  * filter is in cache. A digest is uniform already, so one multiplication per word is enough. Probe word i is the i-th

@@ -54,8 +54,9 @@ static const kith_option OPTIONS[] = {
 /* Sets the length and the number of segments for n keys, by formulas that Graf and Lemire found by experiment. The
  * length grows more slowly than n, so a larger shard has more segments. With 3 cells per key, the code below has 1.75
  * where Graf and Lemire have 2.25. With their constant the segments are longer, and sometimes so few that most seeds
- * fail. For example, 11,521 keys would get 12 segments of 1,024 cells (and the last 2), and only about one seed in 90
- * succeeds. With 1.75, the length doubles only when there are enough segments. */
+ * fail. For example, 11,521 keys would get 14 segments of 1,024 cells (12 that can hold the first cell of a key, and 2
+ * more), and only about one seed in 90 would succeed. With 1.75, the length doubles only when there are enough
+ * segments. */
 static void choose_segments(double n, kithi_fuse_geometry *g) {
     n = n > 2 ? n : 2;
     double log2_segment, cells_per_key;

@@ -227,8 +227,8 @@ static bool fill_level(const kithi_ribbon_geometry *g, workspace *w, unsigned le
             size_t begin = first == 0 ? 0 : ends[first - 1];
             /* Mark m bumps the first m groups of the bucket. */
             for (; mark > 0; mark--) {
-                size_t group = first + mark - 1 == 0 ? 0 : ends[first + mark - 2];
-                if (!insert_group(&e, sorted + group, ends[first + mark - 1] - group))
+                size_t group_begin = first + mark - 1 == 0 ? 0 : ends[first + mark - 2];
+                if (!insert_group(&e, sorted + group_begin, ends[first + mark - 1] - group_begin))
                     break;
             }
             if (mark == 0)

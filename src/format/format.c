@@ -55,7 +55,7 @@ void kithi_parts_seal(uint8_t *header, const kithi_part *body, uint8_t *checksum
     uint64_t count = kithi_checksum_count(head->body_bytes);
     kithi_parts_cursor at = {body, 0};
     for (uint64_t i = 0; i < count; i++)
-        kithi_store64(checksums + 8 * i, kithi_checksum_next(&at, kithi_checked_bytes(head->body_bytes, i)));
+        kithi_store64(checksums + 8 * i, kithi_checksum_next(&at, kithi_page_bytes(head->body_bytes, i)));
     write_header(header, head, kithi_checksum(checksums, (size_t)(8 * count)));
 }
 

@@ -13,7 +13,7 @@
 
 #define KITHI_HEADER_BYTES 192
 #define KITHI_BODY_ALIGNMENT 64
-#define KITHI_CHECKED_BYTES 65536 /* bytes of the body that one checksum covers: a page */
+#define KITHI_PAGE_BYTES 65536 /* bytes of the body that one checksum covers: a page */
 #define KITHI_FORMAT_VERSION 1
 #define KITHI_PARAM_COUNT 8 /* number of parameters in a header; their meaning depends on the kind */
 #define KITHI_STORE_ID_BYTES 16
@@ -90,13 +90,13 @@ enum { KITHI_FLAG_NOTES = 1 << 0, KITHI_FLAG_STORE = 1 << 1 };
 enum { KITHI_NOTES_AT_CHECKSUM = 0, KITHI_NOTES_AT_CONTENT_BYTES = 8, KITHI_NOTES_AT_CONTENT = 16 };
 
 static inline uint64_t kithi_checksum_count(uint64_t body_bytes) {
-    return body_bytes / KITHI_CHECKED_BYTES + (body_bytes % KITHI_CHECKED_BYTES != 0);
+    return body_bytes / KITHI_PAGE_BYTES + (body_bytes % KITHI_PAGE_BYTES != 0);
 }
 
 /* How many bytes of the body checksum i covers. */
-static inline size_t kithi_checked_bytes(uint64_t body_bytes, uint64_t i) {
-    uint64_t left = body_bytes - i * KITHI_CHECKED_BYTES;
-    return (size_t)(left < KITHI_CHECKED_BYTES ? left : KITHI_CHECKED_BYTES);
+static inline size_t kithi_page_bytes(uint64_t body_bytes, uint64_t i) {
+    uint64_t left = body_bytes - i * KITHI_PAGE_BYTES;
+    return (size_t)(left < KITHI_PAGE_BYTES ? left : KITHI_PAGE_BYTES);
 }
 
 /* Computes the size of header, body and checksums, without notes. Returns false if body_bytes is more than 2^62. */

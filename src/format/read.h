@@ -177,8 +177,8 @@ static inline kith_status kithi_body_verify_inline(const uint8_t *block, uint64_
     if (!kithi_checksum_holds(kithi_load64(block + KITHI_AT_BODY_CHECKSUM), checksums, (size_t)(8 * count)))
         return KITH_E_CORRUPT;
     for (uint64_t i = 0; i < count; i++)
-        if (!kithi_checksum_holds(kithi_load64(checksums + 8 * i), body + i * KITHI_CHECKED_BYTES,
-                                  kithi_checked_bytes(body_bytes, i)))
+        if (!kithi_checksum_holds(kithi_load64(checksums + 8 * i), body + i * KITHI_PAGE_BYTES,
+                                  kithi_page_bytes(body_bytes, i)))
             return KITH_E_CORRUPT;
     return KITH_OK;
 }

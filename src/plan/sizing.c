@@ -19,9 +19,9 @@ double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layo
 /* A normal variable is this many standard deviations or more above its mean with probability 1 in 1000. */
 static const double DEVIATIONS = 3.0902;
 
-/* The fill limit is this many standard deviations above the mean. The rate limit of blocked filters is the quantile
- * that is this many above the mean in a normal distribution (lognormal_quantile). Both protect against keys that were
- * chosen to fill or crowd the filter. */
+/* The fill limit is this many standard deviations above the mean. The rate limit of blocked filters is exceeded with
+ * the probability with which a normal variable exceeds its mean by this many standard deviations (lognormal_quantile).
+ * Both protect against keys that were chosen to fill or crowd the filter. */
 static const double GUARD = 6;
 
 /* The mean and variance of the number of cells hit by n keys. See kithi_fill_limit() in the header. */

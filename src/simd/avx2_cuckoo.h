@@ -24,7 +24,7 @@
 #include "plan/geometry.h"
 #include "simd/cuckoo_lanes.h"
 
-KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_all(uint64_t x) {
+KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_broadcast(uint64_t x) {
     return _mm256_set1_epi64x((long long)x);
 }
 
@@ -32,11 +32,11 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_all(uint64_t x) {
  * those with odd numbers in the right one: see kithi_overlap_first_slot(). */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_bits(const kithi_cf_geometry *g, __m256i place, bool windows) {
     if (!windows)
-        return _mm256_mul_epu32(place, kithi_avx2_all(g->place_bits));
-    __m256i is_right = _mm256_sub_epi64(_mm256_setzero_si256(), _mm256_and_si256(place, kithi_avx2_all(1)));
-    __m256i right_half = _mm256_and_si256(is_right, kithi_avx2_all(g->half + 1));
+        return _mm256_mul_epu32(place, kithi_avx2_broadcast(g->place_bits));
+    __m256i is_right = _mm256_sub_epi64(_mm256_setzero_si256(), _mm256_and_si256(place, kithi_avx2_broadcast(1)));
+    __m256i right_half = _mm256_and_si256(is_right, kithi_avx2_broadcast(g->half + 1));
     __m256i slot = _mm256_add_epi64(_mm256_srli_epi64(place, 1), right_half);
-    return _mm256_mul_epu32(slot, kithi_avx2_all(g->slot_bits));
+    return _mm256_mul_epu32(slot, kithi_avx2_broadcast(g->slot_bits));
 }
 
 /* Returns a word per key. Each of its slots holds the code that the key has in that slot of a place: kithi_cf_code of
@@ -44,18 +44,18 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_bits(const kithi_cf_geometr
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_codes(const kithi_cf_geometry *g, __m256i fingerprint,
                                                            bool windows) {
     __m256i code = windows ? _mm256_slli_epi64(fingerprint, 1) : fingerprint;
-    __m256i low = _mm256_mul_epu32(code, kithi_avx2_all(g->low_bits));
-    __m256i high = _mm256_slli_epi64(_mm256_mul_epu32(code, kithi_avx2_all(g->low_bits >> 32)), 32);
+    __m256i low = _mm256_mul_epu32(code, kithi_avx2_broadcast(g->low_bits));
+    __m256i high = _mm256_slli_epi64(_mm256_mul_epu32(code, kithi_avx2_broadcast(g->low_bits >> 32)), 32);
     __m256i codes = _mm256_add_epi64(low, high);
-    return windows ? _mm256_add_epi64(codes, kithi_avx2_all(g->code_steps)) : codes;
+    return windows ? _mm256_add_epi64(codes, kithi_avx2_broadcast(g->code_steps)) : codes;
 }
 
 /* Finds the places and codes of KITHI_PAIRS digests. */
 KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry *g, const uint64_t *digests,
                                                          kithi_pairs *pairs, kithi_place_type type) {
     bool windows = type == KITHI_CF_WINDOWS;
-    __m256i regions = kithi_avx2_all(g->regions), places = kithi_avx2_all(g->places);
-    __m256i one = kithi_avx2_all(1), seven = kithi_avx2_all(7);
+    __m256i regions = kithi_avx2_broadcast(g->regions), places = kithi_avx2_broadcast(g->places);
+    __m256i one = kithi_avx2_broadcast(1), seven = kithi_avx2_broadcast(7);
     __m128i rest_shift = _mm_cvtsi32_si128((int)g->rest_shift);
     for (size_t i = 0; i < KITHI_PAIRS; i += 4) {
         __m256i digest = _mm256_loadu_si256((const __m256i *)(const void *)(digests + i));
@@ -63,15 +63,15 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry
         if (g->regions > 1) {
             low = _mm256_mul_epu32(digest, regions);
             high = _mm256_add_epi64(_mm256_mul_epu32(high, regions), _mm256_srli_epi64(low, 32));
-            region_at = _mm256_mul_epu32(_mm256_srli_epi64(high, 32), kithi_avx2_all(g->stride));
+            region_at = _mm256_mul_epu32(_mm256_srli_epi64(high, 32), kithi_avx2_broadcast(g->stride));
         }
         __m256i place = _mm256_srli_epi64(_mm256_mul_epu32(high, places), 32);
         __m256i rest = _mm256_xor_si256(low, _mm256_sll_epi64(high, rest_shift));
-        __m256i scaled = _mm256_mul_epu32(rest, kithi_avx2_all(g->fingerprint_max));
+        __m256i scaled = _mm256_mul_epu32(rest, kithi_avx2_broadcast(g->fingerprint_max));
         __m256i fingerprint = _mm256_add_epi64(_mm256_srli_epi64(scaled, 32), one);
 
-        __m256i spread = _mm256_xor_si256(_mm256_mul_epu32(fingerprint, kithi_avx2_all(KITHI_SPREAD_A)),
-                                          _mm256_mul_epu32(fingerprint, kithi_avx2_all(KITHI_SPREAD_B)));
+        __m256i spread = _mm256_xor_si256(_mm256_mul_epu32(fingerprint, kithi_avx2_broadcast(KITHI_SPREAD_A)),
+                                          _mm256_mul_epu32(fingerprint, kithi_avx2_broadcast(KITHI_SPREAD_B)));
         __m256i sum = _mm256_or_si256(_mm256_srli_epi64(_mm256_mul_epu32(spread, places), 32), one);
         __m256i other = _mm256_sub_epi64(sum, place);
         /* The result is sum - place or, if that is negative, sum - place + places. As unsigned numbers, the result is
@@ -113,7 +113,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_load4(const uint8_t *body, con
  * `is_long` is true, the last bits of the word may be in a ninth byte, so a second load begins one byte later. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_one_word(const kithi_cf_geometry *g, const uint8_t *body,
                                                                      const kithi_pairs *pairs, bool is_long) {
-    __m256i low_bits = kithi_avx2_all(g->low_bits), high_bits = kithi_avx2_all(g->high_bits);
+    __m256i low_bits = kithi_avx2_broadcast(g->low_bits), high_bits = kithi_avx2_broadcast(g->high_bits);
     uint32_t missing = 0;
     for (unsigned i = KITHI_PAIRS; i > 0; i -= 4) {
         __m256i codes = _mm256_load_si256((const __m256i *)(const void *)(pairs->codes + i - 4));
@@ -123,7 +123,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_one_word(const kithi
             __m256i slots = _mm256_srlv_epi64(kithi_avx2_load4(body, pairs->at[j] + i - 4), shift);
             if (is_long) {
                 __m256i later = kithi_avx2_load4(body + 1, pairs->at[j] + i - 4);
-                slots = _mm256_or_si256(slots, _mm256_sllv_epi64(later, _mm256_sub_epi64(kithi_avx2_all(8), shift)));
+                slots =
+                    _mm256_or_si256(slots, _mm256_sllv_epi64(later, _mm256_sub_epi64(kithi_avx2_broadcast(8), shift)));
             }
             __m256i x = _mm256_xor_si256(slots, codes);
             zero = _mm256_or_si256(zero, _mm256_andnot_si256(x, _mm256_sub_epi64(x, low_bits)));
@@ -196,13 +197,13 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256 kithi_avx2_cf_slots64(const uint8_t *bucke
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_lanes64(const kithi_cf_geometry *g, const uint8_t *body,
                                                                     const kithi_pairs *pairs) {
     int bits = (int)g->slot_bits;
-    __m256i byte_of_slot = _mm256_set1_epi64x(0x0706050403020100), to_end = kithi_avx2_all(64 - g->slot_bits);
+    __m256i byte_of_slot = _mm256_set1_epi64x(0x0706050403020100), to_end = kithi_avx2_broadcast(64 - g->slot_bits);
     __m256i shuffle[2], shift[2];
     for (unsigned j = 0; j < 2; j++) {
         __m256i first = _mm256_setr_epi32(0, 0, bits, bits, 2 * bits, 2 * bits, 3 * bits, 3 * bits);
         first = _mm256_add_epi32(first, _mm256_set1_epi32(j == 0 ? 0 : (int)(g->place_bits % 8)));
         shuffle[j] = kithi_avx2_cf_shuffle(first, byte_of_slot);
-        shift[j] = _mm256_sub_epi64(to_end, _mm256_and_si256(first, kithi_avx2_all(7)));
+        shift[j] = _mm256_sub_epi64(to_end, _mm256_and_si256(first, kithi_avx2_broadcast(7)));
     }
     __m128i to_low = _mm_cvtsi32_si128(32 - bits);
     _Alignas(32) uint8_t found[KITHI_PAIRS];

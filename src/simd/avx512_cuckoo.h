@@ -12,26 +12,26 @@
 #include "simd/avx2_cuckoo.h"
 #include "simd/cuckoo_lanes.h"
 
-KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_all(uint64_t x) {
+KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_broadcast(uint64_t x) {
     return _mm512_set1_epi64((long long)x);
 }
 
 /* Returns the bit offset of each place in its region. */
 KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_cf_bits(const kithi_cf_geometry *g, __m512i place, bool windows) {
     if (!windows)
-        return _mm512_mul_epu32(place, kithi_avx512_all(g->place_bits));
-    __mmask8 is_right = _mm512_test_epi64_mask(place, kithi_avx512_all(1));
+        return _mm512_mul_epu32(place, kithi_avx512_broadcast(g->place_bits));
+    __mmask8 is_right = _mm512_test_epi64_mask(place, kithi_avx512_broadcast(1));
     __m512i slot = _mm512_srli_epi64(place, 1);
-    slot = _mm512_mask_add_epi64(slot, is_right, slot, kithi_avx512_all(g->half + 1));
-    return _mm512_mul_epu32(slot, kithi_avx512_all(g->slot_bits));
+    slot = _mm512_mask_add_epi64(slot, is_right, slot, kithi_avx512_broadcast(g->half + 1));
+    return _mm512_mul_epu32(slot, kithi_avx512_broadcast(g->slot_bits));
 }
 
 /* Finds the places and codes of KITHI_PAIRS digests. */
 KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_cf_locate(const kithi_cf_geometry *g, const uint64_t *digests,
                                                              kithi_pairs *pairs, kithi_place_type type) {
     bool windows = type == KITHI_CF_WINDOWS;
-    __m512i regions = kithi_avx512_all(g->regions), places = kithi_avx512_all(g->places);
-    __m512i one = kithi_avx512_all(1), seven = kithi_avx512_all(7);
+    __m512i regions = kithi_avx512_broadcast(g->regions), places = kithi_avx512_broadcast(g->places);
+    __m512i one = kithi_avx512_broadcast(1), seven = kithi_avx512_broadcast(7);
     __m128i rest_shift = _mm_cvtsi32_si128((int)g->rest_shift);
     for (size_t i = 0; i < KITHI_PAIRS; i += 8) {
         __m512i digest = _mm512_loadu_si512(digests + i);
@@ -39,15 +39,15 @@ KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_cf_locate(const kithi_cf_geom
         if (g->regions > 1) {
             low = _mm512_mul_epu32(digest, regions);
             high = _mm512_add_epi64(_mm512_mul_epu32(high, regions), _mm512_srli_epi64(low, 32));
-            region_at = _mm512_mul_epu32(_mm512_srli_epi64(high, 32), kithi_avx512_all(g->stride));
+            region_at = _mm512_mul_epu32(_mm512_srli_epi64(high, 32), kithi_avx512_broadcast(g->stride));
         }
         __m512i place = _mm512_srli_epi64(_mm512_mul_epu32(high, places), 32);
         __m512i rest = _mm512_xor_si512(low, _mm512_sll_epi64(high, rest_shift));
-        __m512i scaled = _mm512_mul_epu32(rest, kithi_avx512_all(g->fingerprint_max));
+        __m512i scaled = _mm512_mul_epu32(rest, kithi_avx512_broadcast(g->fingerprint_max));
         __m512i fingerprint = _mm512_add_epi64(_mm512_srli_epi64(scaled, 32), one);
 
-        __m512i spread = _mm512_xor_si512(_mm512_mul_epu32(fingerprint, kithi_avx512_all(KITHI_SPREAD_A)),
-                                          _mm512_mul_epu32(fingerprint, kithi_avx512_all(KITHI_SPREAD_B)));
+        __m512i spread = _mm512_xor_si512(_mm512_mul_epu32(fingerprint, kithi_avx512_broadcast(KITHI_SPREAD_A)),
+                                          _mm512_mul_epu32(fingerprint, kithi_avx512_broadcast(KITHI_SPREAD_B)));
         __m512i sum = _mm512_or_si512(_mm512_srli_epi64(_mm512_mul_epu32(spread, places), 32), one);
         __m512i other = _mm512_sub_epi64(sum, place);
         /* sum - place or, if that is negative, sum - place + places: see simd/avx2_cuckoo.h */
@@ -70,11 +70,11 @@ KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_cf_locate(const kithi_cf_geom
             continue;
         }
         __m512i code = windows ? _mm512_slli_epi64(fingerprint, 1) : fingerprint;
-        __m512i low_part = _mm512_mul_epu32(code, kithi_avx512_all(g->low_bits));
-        __m512i high_part = _mm512_slli_epi64(_mm512_mul_epu32(code, kithi_avx512_all(g->low_bits >> 32)), 32);
+        __m512i low_part = _mm512_mul_epu32(code, kithi_avx512_broadcast(g->low_bits));
+        __m512i high_part = _mm512_slli_epi64(_mm512_mul_epu32(code, kithi_avx512_broadcast(g->low_bits >> 32)), 32);
         __m512i codes = _mm512_add_epi64(low_part, high_part);
         _mm512_store_si512(pairs->codes + i,
-                           windows ? _mm512_add_epi64(codes, kithi_avx512_all(g->code_steps)) : codes);
+                           windows ? _mm512_add_epi64(codes, kithi_avx512_broadcast(g->code_steps)) : codes);
     }
 }
 
@@ -93,7 +93,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_load8(const uint8_t *body,
 /* Returns a mask of the digests of the group for which a slot holds the key's code. */
 KITHI_TARGET_AVX512 KITHI_INLINE uint32_t kithi_avx512_cf_match_words(const kithi_cf_geometry *g, const uint8_t *body,
                                                                       const kithi_pairs *pairs) {
-    __m512i low_bits = kithi_avx512_all(g->low_bits), high_bits = kithi_avx512_all(g->high_bits);
+    __m512i low_bits = kithi_avx512_broadcast(g->low_bits), high_bits = kithi_avx512_broadcast(g->high_bits);
     uint32_t found = 0;
     for (unsigned i = KITHI_PAIRS; i > 0; i -= 8) {
         __m512i codes = _mm512_load_si512(pairs->codes + i - 8), zero = _mm512_setzero_si512();
@@ -148,13 +148,14 @@ KITHI_TARGET_AVX512 KITHI_INLINE uint32_t kithi_avx512_cf_match_lanes64(const ki
     __m512i first_byte =
         _mm512_shuffle_epi8(_mm512_srli_epi64(first, 3), _mm512_set4_epi32(0x08080808, 0x08080808, 0, 0));
     __m512i shuffle = _mm512_add_epi64(first_byte, _mm512_set1_epi64(0x0706050403020100));
-    __m512i shift = _mm512_and_si512(first, kithi_avx512_all(7)), mask = kithi_avx512_all(g->fingerprint_max);
+    __m512i shift = _mm512_and_si512(first, kithi_avx512_broadcast(7)),
+            mask = kithi_avx512_broadcast(g->fingerprint_max);
     _Alignas(32) uint8_t found[KITHI_PAIRS];
     for (unsigned i = 0; i < KITHI_PAIRS; i++) {
         __m512i x = kithi_avx512_join(_mm256_broadcastsi128_si256(kithi_avx2_load16(body + pairs->at[0][i])),
                                       _mm256_broadcastsi128_si256(kithi_avx2_load16(body + pairs->at[1][i])));
         x = _mm512_and_si512(_mm512_srlv_epi64(_mm512_shuffle_epi8(x, shuffle), shift), mask);
-        found[i] = (uint8_t)_mm512_cmpeq_epi64_mask(x, kithi_avx512_all(pairs->codes[i]));
+        found[i] = (uint8_t)_mm512_cmpeq_epi64_mask(x, kithi_avx512_broadcast(pairs->codes[i]));
     }
     return kithi_avx2_nonzero_bytes(found);
 }

@@ -2,7 +2,8 @@
  *
  *     1   read the file, with zeros for what the disk cannot read
  *     2   repair header and body (salvage.c)
- *     3   apply the journal, if the file is a store: all valid records that are newer than the file, in order
+ *     3   apply the journal, if the file is a store: the valid records that are newer than the file and count (see
+ *         below), in order
  *     4   count what the body has now, and check all invariants
  *
  * Which records of the journal count: those of complete batches. The record that ended a batch may be the damaged one,

@@ -6,8 +6,8 @@
  *
  * There is no hashing and there are no collisions: put, get and remove access one bit. The memory is U/8 bytes,
  * whatever the number of keys n. For n > U/64 this is less than any table that stores a 64-bit word per key. At n = U/2
- * no representation is much smaller: there are (U choose n) sets, so at least log2 of that number of bits are needed,
- * which is then about U - log2(pi U/2) / 2.
+ * no representation is much smaller: there are (U choose n) sets, so at least log2(U choose n) bits are needed, which
+ * is then about U - log2(pi U/2) / 2.
  *
  * A key has 4 or 8 bytes and is read as a little-endian integer. On a little-endian machine it is a uint32_t or
  * uint64_t as stored in memory. put refuses a key of U or more (KITH_E_KEY); for get and remove such a key is absent.

@@ -121,7 +121,7 @@ static kith_status remove_one(kith_table *t, const kithi_key *key, uint64_t *val
     *value = kithi_record_value(t, record);
     kithi_record_drop(t, record);
     c->tags[slot] &= 0x80;
-    c->stale_marks += slot / c->b != kithi_cuckoo_table_bucket_at(c, 0, hash);
+    c->stale_marks += slot / c->b != kithi_cuckoo_table_bucket_of_hash(c, 0, hash);
     memset(record, 0, t->record_bytes);
     t->count--;
     return KITH_OK;

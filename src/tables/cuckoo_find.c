@@ -26,7 +26,7 @@ static inline shape shape_of(const kith_table *t) {
 
 INLINE uint64_t bucket_of(const kithi_cuckoo_table *c, unsigned i, const kithi_key *key, uint64_t hash, shape s) {
     if (s.plain)
-        return kithi_mulhi(i == 0 ? hash : kithi_cuckoo_table_second(hash), c->buckets);
+        return kithi_mulhi(i == 0 ? hash : kithi_cuckoo_table_second_hash(hash), c->buckets);
     return kithi_cuckoo_table_bucket(c, i, key, hash);
 }
 
@@ -38,7 +38,7 @@ INLINE bool slot_has(const kith_table *t, const kithi_cuckoo_table *c, uint64_t 
     return kithi_record_is(t, c->records + slot * s.record_bytes, key);
 }
 
-INLINE uint64_t find_in(const kith_table *t, const kithi_key *key, uint64_t hash, shape s) {
+INLINE uint64_t find_with_shape(const kith_table *t, const kithi_key *key, uint64_t hash, shape s) {
     const kithi_cuckoo_table *c = t->state;
     uint64_t tag_bits = tag_bits_of(c, hash, s);
     for (unsigned i = 0; i < s.d; i++) {
@@ -60,7 +60,7 @@ INLINE uint64_t find_in(const kith_table *t, const kithi_key *key, uint64_t hash
 uint64_t kithi_cuckoo_table_find(const kith_table *t, const kithi_key *key, uint64_t *hash) {
     const kithi_cuckoo_table *c = t->state;
     *hash = kithi_cuckoo_table_hash(c, key);
-    return c->plain ? find_in(t, key, *hash, PLAIN) : find_in(t, key, *hash, shape_of(t));
+    return c->plain ? find_with_shape(t, key, *hash, PLAIN) : find_with_shape(t, key, *hash, shape_of(t));
 }
 
 bool kithi_cuckoo_table_get(const kith_table *t, const kithi_key *key, uint64_t *value) {
@@ -90,7 +90,7 @@ INLINE uint64_t candidate(const kithi_cuckoo_table *c, uint64_t bucket, uint64_t
     return SLOT_0 + slot;
 }
 
-INLINE uint64_t get_group_in(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values, shape s) {
+INLINE uint64_t get_group_with_shape(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values, shape s) {
     const kithi_cuckoo_table *c = t->state;
     uint64_t hashes[KITHI_GROUP], candidates[KITHI_GROUP], found = 0;
     size_t later[KITHI_GROUP], later_count = 0;
@@ -119,7 +119,7 @@ INLINE uint64_t get_group_in(const kith_table *t, const kithi_key *keys, size_t 
             continue;
         uint64_t slot = candidates[i] - SLOT_0;
         if (candidates[i] == LOOK || !slot_has(t, c, slot, &keys[i], s)) {
-            slot = find_in(t, &keys[i], hashes[i], s);
+            slot = find_with_shape(t, &keys[i], hashes[i], s);
             if (slot == KITHI_CUCKOO_TABLE_NO_SLOT)
                 continue;
         }
@@ -132,12 +132,13 @@ INLINE uint64_t get_group_in(const kith_table *t, const kithi_key *keys, size_t 
 
 uint64_t kithi_cuckoo_table_get_group(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values) {
     const kithi_cuckoo_table *c = t->state;
-    return c->plain ? get_group_in(t, keys, n, values, PLAIN) : get_group_in(t, keys, n, values, shape_of(t));
+    return c->plain ? get_group_with_shape(t, keys, n, values, PLAIN)
+                    : get_group_with_shape(t, keys, n, values, shape_of(t));
 }
 
 void kithi_cuckoo_table_prefetch(const kith_table *t, const kithi_key *key) {
     const kithi_cuckoo_table *c = t->state;
-    uint64_t bucket = kithi_cuckoo_table_bucket_at(c, 0, kithi_cuckoo_table_hash(c, key));
+    uint64_t bucket = kithi_cuckoo_table_bucket_of_hash(c, 0, kithi_cuckoo_table_hash(c, key));
     __builtin_prefetch(c->tags + bucket * c->b);
     __builtin_prefetch(kithi_cuckoo_table_record(t, c, bucket, 0));
 }

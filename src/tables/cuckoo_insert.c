@@ -219,7 +219,7 @@ bool kithi_cuckoo_table_insert(kith_table *t, const kithi_cuckoo_table *c, const
     kithi_key key = kithi_record_key(t, record);
     if (t->options[KITHI_CUCKOO_TABLE_OPTION_EVICT] == KITHI_CUCKOO_TABLE_EVICT_FIRST)
         return walk(t, c, start_of(t, c, &key, hash), record, hash);
-    uint64_t buckets[KITHI_CUCKOO_TABLE_D_MAX] = {kithi_cuckoo_table_bucket_at(c, 0, hash)};
+    uint64_t buckets[KITHI_CUCKOO_TABLE_D_MAX] = {kithi_cuckoo_table_bucket_of_hash(c, 0, hash)};
     uint64_t bucket = buckets[0], free = kithi_cuckoo_table_free_slots(c, bucket);
     unsigned most_free = 0;
     for (unsigned i = 1; i < c->d && free == 0; i++) {

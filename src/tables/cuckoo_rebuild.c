@@ -196,7 +196,7 @@ kith_status kithi_cuckoo_table_make_on_block(const kith_table *t, uint64_t bucke
  * almost full. Returns false if it has none, or with evict=first. */
 static inline bool insert_first(const kith_table *t, const kithi_cuckoo_table *c, const uint8_t *record,
                                 uint64_t hash) {
-    uint64_t bucket = kithi_cuckoo_table_bucket_at(c, 0, hash), free = kithi_cuckoo_table_free_slots(c, bucket);
+    uint64_t bucket = kithi_cuckoo_table_bucket_of_hash(c, 0, hash), free = kithi_cuckoo_table_free_slots(c, bucket);
     if (free == 0 || t->options[KITHI_CUCKOO_TABLE_OPTION_EVICT] != KITHI_CUCKOO_TABLE_EVICT_LAST)
         return false;
     unsigned slot = kithi_cuckoo_table_slot(free);
@@ -218,7 +218,7 @@ static bool insert_all(kith_table *t, const kithi_cuckoo_table *from, const kith
                 continue;
             records[n] = from->records + next * t->record_bytes;
             hashes[n] = kithi_cuckoo_table_record_hash(t, to, records[n]);
-            uint64_t bucket = kithi_cuckoo_table_bucket_at(to, 0, hashes[n++]);
+            uint64_t bucket = kithi_cuckoo_table_bucket_of_hash(to, 0, hashes[n++]);
             __builtin_prefetch(to->tags + bucket * to->b, 1);
             __builtin_prefetch(kithi_cuckoo_table_record(t, to, bucket, 0), 1);
         }

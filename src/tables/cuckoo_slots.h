@@ -108,7 +108,7 @@ static inline uint64_t kithi_cuckoo_table_record_hash(const kith_table *t, const
 }
 
 /* Returns the bucket that this hash value of function i selects. */
-static inline uint64_t kithi_cuckoo_table_bucket_at(const kithi_cuckoo_table *c, unsigned i, uint64_t hash) {
+static inline uint64_t kithi_cuckoo_table_bucket_of_hash(const kithi_cuckoo_table *c, unsigned i, uint64_t hash) {
     if (!c->partitioned)
         return kithi_mulhi(hash, c->buckets);
     uint64_t part = c->buckets / c->d;
@@ -116,7 +116,7 @@ static inline uint64_t kithi_cuckoo_table_bucket_at(const kithi_cuckoo_table *c,
 }
 
 /* Returns the hash value that gives the second bucket, if all buckets come from one hash value. */
-static inline uint64_t kithi_cuckoo_table_second(uint64_t hash) {
+static inline uint64_t kithi_cuckoo_table_second_hash(uint64_t hash) {
     return kithi_rotate_left(hash, 27);
 }
 
@@ -125,9 +125,9 @@ static inline uint64_t kithi_cuckoo_table_bucket(const kithi_cuckoo_table *c, un
                                                  uint64_t hash) {
     if (i != 0)
         hash = !c->one_hash ? kithi_function_key(c->functions[i], key->bytes, key->byte_count)
-               : i == 1     ? kithi_cuckoo_table_second(hash)
+               : i == 1     ? kithi_cuckoo_table_second_hash(hash)
                             : kithi_mixed_word(hash, i);
-    return kithi_cuckoo_table_bucket_at(c, i, hash);
+    return kithi_cuckoo_table_bucket_of_hash(c, i, hash);
 }
 
 /* Returns the bits that the tag and the class are taken from. Hash values of families other than xxh3 and siphash need
@@ -199,7 +199,7 @@ static inline void kithi_cuckoo_table_set_tag(const kithi_cuckoo_table *c, uint6
 
 /* Sets the mark in the first bucket of a key that is stored in `bucket`, unless that is its first bucket. */
 static inline void kithi_cuckoo_table_mark(const kithi_cuckoo_table *c, uint64_t bucket, uint64_t hash) {
-    uint64_t first = kithi_cuckoo_table_bucket_at(c, 0, hash);
+    uint64_t first = kithi_cuckoo_table_bucket_of_hash(c, 0, hash);
     if (bucket != first)
         c->tags[first * c->b + kithi_cuckoo_table_class(kithi_cuckoo_table_tag_bits(c, hash), c->b)] |= 0x80;
 }

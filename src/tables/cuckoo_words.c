@@ -35,7 +35,7 @@ INLINE uint64_t first_of(const kithi_cuckoo_table *c, uint64_t hash) {
 }
 
 INLINE uint64_t second_of(const kithi_cuckoo_table *c, uint64_t hash) {
-    return kithi_mulhi(kithi_cuckoo_table_second(hash), c->buckets);
+    return kithi_mulhi(kithi_cuckoo_table_second_hash(hash), c->buckets);
 }
 
 INLINE void prefetch_records(const kithi_cuckoo_table *c, uint64_t bucket) {
@@ -91,7 +91,7 @@ NOINLINE bool get_any(const kithi_cuckoo_table *c, uint64_t word, uint64_t hash,
     return record != NULL;
 }
 
-INLINE bool get_in(const kith_table *t, uint64_t word, uint64_t *value, kith_family_id family) {
+INLINE bool get_of_family(const kith_table *t, uint64_t word, uint64_t *value, kith_family_id family) {
     const kithi_cuckoo_table *c = t->state;
     uint64_t hash = hash_word(c, word, family), bucket = first_of(c, hash);
     prefetch_records(c, bucket);
@@ -108,11 +108,11 @@ INLINE bool get_in(const kith_table *t, uint64_t word, uint64_t *value, kith_fam
 }
 
 static bool get_xxh3(const kith_table *t, uint64_t word, uint64_t *value) {
-    return get_in(t, word, value, KITH_FAMILY_XXH3);
+    return get_of_family(t, word, value, KITH_FAMILY_XXH3);
 }
 
 static bool get_siphash(const kith_table *t, uint64_t word, uint64_t *value) {
-    return get_in(t, word, value, KITH_FAMILY_SIPHASH);
+    return get_of_family(t, word, value, KITH_FAMILY_SIPHASH);
 }
 
 /* ---- changes ---- */
@@ -183,7 +183,7 @@ NOINLINE kith_status remove_any(kith_table *t, uint64_t word, uint64_t hash, uin
     return KITH_OK;
 }
 
-INLINE kith_status remove_in(kith_table *t, uint64_t word, uint64_t *value, kith_family_id family) {
+INLINE kith_status remove_of_family(kith_table *t, uint64_t word, uint64_t *value, kith_family_id family) {
     const kithi_cuckoo_table *c = t->state;
     uint64_t hash = hash_word(c, word, family), bucket = first_of(c, hash);
     prefetch_records(c, bucket);
@@ -208,11 +208,11 @@ static kith_status put_siphash(kith_table *t, uint64_t word, uint64_t value, boo
 }
 
 static kith_status remove_xxh3(kith_table *t, uint64_t word, uint64_t *value) {
-    return remove_in(t, word, value, KITH_FAMILY_XXH3);
+    return remove_of_family(t, word, value, KITH_FAMILY_XXH3);
 }
 
 static kith_status remove_siphash(kith_table *t, uint64_t word, uint64_t *value) {
-    return remove_in(t, word, value, KITH_FAMILY_SIPHASH);
+    return remove_of_family(t, word, value, KITH_FAMILY_SIPHASH);
 }
 
 /* ---- batches ---- */
@@ -221,8 +221,8 @@ static kith_status remove_siphash(kith_table *t, uint64_t word, uint64_t *value)
  * tags of the first bucket. The second one prefetches the first record whose tag matches or, if no tag matches but the
  * mark of the key's class is set, the tags of the second bucket. The third pass prefetches the matching records in
  * second buckets. The last one compares the keys. */
-INLINE uint64_t get_group_in(const kith_table *t, const uint64_t *words, size_t n, uint64_t *values,
-                             kith_family_id family) {
+INLINE uint64_t get_group_of_family(const kith_table *t, const uint64_t *words, size_t n, uint64_t *values,
+                                    kith_family_id family) {
     const kithi_cuckoo_table *c = t->state;
     uint64_t hashes[KITHI_GROUP], found = 0;
     const uint8_t *records[KITHI_GROUP]; /* of the first slot whose tag matches, or NULL: the key is absent */
@@ -272,17 +272,17 @@ INLINE uint64_t get_group_in(const kith_table *t, const uint64_t *words, size_t 
 }
 
 static uint64_t get_group_xxh3(const kith_table *t, const uint64_t *words, size_t n, uint64_t *values) {
-    return get_group_in(t, words, n, values, KITH_FAMILY_XXH3);
+    return get_group_of_family(t, words, n, values, KITH_FAMILY_XXH3);
 }
 
 static uint64_t get_group_siphash(const kith_table *t, const uint64_t *words, size_t n, uint64_t *values) {
-    return get_group_in(t, words, n, values, KITH_FAMILY_SIPHASH);
+    return get_group_of_family(t, words, n, values, KITH_FAMILY_SIPHASH);
 }
 
 /* Hashes the whole group and prefetches its buckets, then puts one key after the other. A put that draws another
  * function makes the hash values of the keys after it useless, so they are computed again. */
-INLINE kith_status put_group_in(kith_table *t, const uint64_t *words, const uint64_t *values, size_t n, size_t *done,
-                                kith_family_id family) {
+INLINE kith_status put_group_of_family(kith_table *t, const uint64_t *words, const uint64_t *values, size_t n,
+                                       size_t *done, kith_family_id family) {
     const kithi_cuckoo_table *c = t->state;
     uint64_t hashes[KITHI_GROUP], seed = c->seed;
     for (size_t i = 0; i < n; i++) {
@@ -305,12 +305,12 @@ INLINE kith_status put_group_in(kith_table *t, const uint64_t *words, const uint
 
 static kith_status put_group_xxh3(kith_table *t, const uint64_t *words, const uint64_t *values, size_t n,
                                   size_t *done) {
-    return put_group_in(t, words, values, n, done, KITH_FAMILY_XXH3);
+    return put_group_of_family(t, words, values, n, done, KITH_FAMILY_XXH3);
 }
 
 static kith_status put_group_siphash(kith_table *t, const uint64_t *words, const uint64_t *values, size_t n,
                                      size_t *done) {
-    return put_group_in(t, words, values, n, done, KITH_FAMILY_SIPHASH);
+    return put_group_of_family(t, words, values, n, done, KITH_FAMILY_SIPHASH);
 }
 
 static const kithi_table_words XXH3 = {

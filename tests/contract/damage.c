@@ -134,7 +134,7 @@ void every_bit_flip_is_refused(void) {
         CHECK(s.byte_count <= 16384 || v->options[0] != '\0');
         /* Every bit of a small file, a sample of the bits of a larger one; in the soak tier, every bit up to 64 KiB. */
         size_t bits = s.byte_count * 8, step = bits / 20000 + 1;
-        if (check_soak() && s.byte_count <= KITHI_CHECKED_BYTES)
+        if (check_soak() && s.byte_count <= KITHI_PAGE_BYTES)
             step = 1;
         for (size_t bit = 0; bit < bits; bit += step) {
             s.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -205,13 +205,13 @@ void damage_in_files_of_several_pages_is_refused(void) {
     uint64_t kinds = 0, edits = 0;
     EACH_DEFAULT(v) kinds++;
     EACH_DEFAULT(v) {
-        snapshot s = large_snapshot(v, KITHI_CHECKED_BYTES * 2);
+        snapshot s = large_snapshot(v, KITHI_PAGE_BYTES * 2);
         kithi_head head;
         CHECK_OK(kithi_header_read(s.bytes, s.byte_count, &head));
-        CHECK(head.body_bytes > KITHI_CHECKED_BYTES && !is_refused(&s));
+        CHECK(head.body_bytes > KITHI_PAGE_BYTES && !is_refused(&s));
         size_t body_end = KITHI_HEADER_BYTES + (size_t)head.body_bytes;
         flip_range(v, &s, 0, KITHI_HEADER_BYTES + EDGE);
-        for (size_t end = KITHI_HEADER_BYTES + KITHI_CHECKED_BYTES; end < body_end; end += KITHI_CHECKED_BYTES)
+        for (size_t end = KITHI_HEADER_BYTES + KITHI_PAGE_BYTES; end < body_end; end += KITHI_PAGE_BYTES)
             flip_range(v, &s, end - EDGE, end + EDGE);
         flip_range(v, &s, body_end - EDGE, s.byte_count); /* the checksums are there, too */
         if (check_soak()) {

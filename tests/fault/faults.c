@@ -411,7 +411,7 @@ WRAP(kith_status, kithi_header_read, const uint8_t *bytes, uint64_t byte_count, 
 }
 
 WRAP(kith_status, kithi_body_verify, const uint8_t *block, const kithi_head *head) {
-    if (is_armed("long_bodies_are_not_verified") && head->body_bytes > KITHI_CHECKED_BYTES)
+    if (is_armed("long_bodies_are_not_verified") && head->body_bytes > KITHI_PAGE_BYTES)
         return KITH_OK;
     return is_armed("body_is_not_verified") ? KITH_OK : __real_kithi_body_verify(block, head);
 }

@@ -56,7 +56,7 @@ static inline void fuzz_seal_block(uint8_t *block, size_t byte_count) {
         uint64_t count = kithi_checksum_count(body_bytes);
         for (uint64_t i = 0; i < count; i++)
             kithi_store64(checksums + 8 * i,
-                          kithi_checksum(body + i * KITHI_CHECKED_BYTES, kithi_checked_bytes(body_bytes, i)));
+                          kithi_checksum(body + i * KITHI_PAGE_BYTES, kithi_page_bytes(body_bytes, i)));
         kithi_store64(block + KITHI_AT_BODY_CHECKSUM, kithi_checksum(checksums, (size_t)(8 * count)));
         if (byte_count - used > KITHI_NOTES_HEADER_BYTES) {
             uint8_t *notes = block + used;

@@ -308,7 +308,7 @@ static void store64(char *at, uint64_t value) {
 /* Recomputes all checksums, as an attacker can. The body's size is an argument because the header may have been
  * changed. */
 static void seal(text *file, size_t body_bytes) {
-    size_t part = KITHI_CHECKED_BYTES, parts = (body_bytes + part - 1) / part;
+    size_t part = KITHI_PAGE_BYTES, parts = (body_bytes + part - 1) / part;
     char *body = file->at + HEADER_BYTES, *checksums = body + body_bytes;
     CHECK(HEADER_BYTES + body_bytes + 8 * parts == file->used);
     for (size_t i = 0; i < parts; i++)

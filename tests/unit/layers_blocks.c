@@ -228,7 +228,7 @@ TEST(save_streams_the_layers_and_bytes_joins_them_once) {
 
         memory.peak_bytes = live;
         CHECK_OK(kith_filter_save(filter, path));
-        uint64_t checksums = stats_of(filter).file_bytes / KITHI_CHECKED_BYTES * 8 + 8;
+        uint64_t checksums = stats_of(filter).file_bytes / KITHI_PAGE_BYTES * 8 + 8;
         CHECK(memory.peak_bytes <= live + checksums);
         CHECK(memory.live_bytes == live && memory.live_blocks == blocks);
 

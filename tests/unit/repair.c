@@ -244,7 +244,7 @@ TEST(damaged_notes_are_removed) {
 /* Fills page `page` of the body with random bytes. */
 static void destroy_page(uint64_t page, uint64_t from, uint64_t to, uint64_t *random) {
     uint64_t body_bytes = kithi_load64(bytes_of(PATH)->at + KITHI_AT_BODY_BYTES);
-    for (uint64_t at = page * KITHI_CHECKED_BYTES + from; at < page * KITHI_CHECKED_BYTES + to && at < body_bytes; at++)
+    for (uint64_t at = page * KITHI_PAGE_BYTES + from; at < page * KITHI_PAGE_BYTES + to && at < body_bytes; at++)
         bytes_of(PATH)->at[KITHI_HEADER_BYTES + at] = (uint8_t)splitmix_next(random);
 }
 
@@ -259,7 +259,7 @@ TEST(kinds_of_cells_lose_no_key_of_a_damaged_page) {
         new_disk();
         kith_filter *filter = filter_of(tries[i].kind, tries[i].options, MANY, MANY);
         put_filter(filter);
-        destroy_page(1, 0, KITHI_CHECKED_BYTES, &random);
+        destroy_page(1, 0, KITHI_PAGE_BYTES, &random);
         kith_filter *got = repaired(0);
         CHECK(got != NULL && !report.is_whole && !report.may_miss_keys);
         CHECK_EQ_U64(report.pages_damaged, 1);
@@ -282,7 +282,7 @@ TEST(kinds_of_cells_lose_no_key_of_the_journal_because_of_a_damaged_page) {
     for (size_t i = 0; i < LENGTH(kinds); i++) {
         new_disk();
         kith_filter *model = make_store(kinds[i], MANY);
-        destroy_page(1, 0, KITHI_CHECKED_BYTES, &random);
+        destroy_page(1, 0, KITHI_PAGE_BYTES, &random);
         kith_filter *got = repaired(0);
         CHECK(got != NULL && !report.is_whole && !report.may_miss_keys && !got->crowding.off);
         CHECK(report.pages > 2 && report.pages_damaged == 1);

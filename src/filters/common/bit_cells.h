@@ -205,8 +205,8 @@ static inline kith_status kithi_cells_salvage(kith_filter *f, kithi_damage *dama
             damage->keys_at_risk = UINT64_MAX;
         if (damage->page[i] != KITHI_PAGE_BAD)
             continue;
-        uint64_t from = 8 * KITHI_CHECKED_BYTES * i;
-        uint64_t to = from + 8 * (uint64_t)kithi_checked_bytes(f->head.body_bytes, i);
+        uint64_t from = 8 * KITHI_PAGE_BYTES * i;
+        uint64_t to = from + 8 * (uint64_t)kithi_page_bytes(f->head.body_bytes, i);
         from = from / width * width;
         to = (to + width - 1) / width * width;
         kithi_bits_write(f->body, from, to < end ? to : end, true);

@@ -204,8 +204,8 @@ KITHI_INLINE uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith_
 
 /* ---- batches ---- */
 
-/* Changes of a filter up to this size are made one after the other, if its geometry is `usual` (plan/geometry.h): it
- * stays in the core's own caches, where finding the places of further digests and prefetching them only costs time. */
+/* In a filter up to this size, if its geometry is `usual` (plan/geometry.h), add_many and remove_many do not locate and
+ * prefetch places ahead: such a filter stays in the core's own caches, where this would only cost time. */
 #define KITHI_CF_CACHED_BYTES (UINT64_C(1) << 19)
 
 static inline bool kithi_cf_in_cache(const kith_filter *f) {

@@ -24,8 +24,8 @@ typedef struct body {
 /* Returns whether the bits `from` … `to` - 1 of a region are all in good pages. */
 static bool is_good(const body *b, uint64_t region, uint64_t from, uint64_t to) {
     uint64_t start = region * b->f->geometry.cf.stride;
-    uint64_t last = (start + (to - 1) / 8) / KITHI_CHECKED_BYTES;
-    for (uint64_t page = (start + from / 8) / KITHI_CHECKED_BYTES; page <= last; page++)
+    uint64_t last = (start + (to - 1) / 8) / KITHI_PAGE_BYTES;
+    for (uint64_t page = (start + from / 8) / KITHI_PAGE_BYTES; page <= last; page++)
         if (b->damage->page[page] != KITHI_PAGE_GOOD)
             return false;
     return true;
