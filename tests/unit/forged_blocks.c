@@ -195,9 +195,12 @@ static forgery cuckoo_with_stash(void) {
     CHECK_OK(kind_named("cuckoo")->shape(&head, &shape));
     head.body_bytes = shape.body_bytes;
     CHECK_OK(kithi_filter_create(&spec, &head, &filter));
-    for (uint64_t key = 0; filter->head.fill < 2; key++)
+    for (uint64_t key = 0; filter->head.fill < 2; key++) {
+        uint8_t bytes[sizeof key]; /* the same on all processors */
+        kithi_store64(bytes, key);
         for (unsigned i = 0; i <= shape.max_copies; i++)
-            CHECK_OK(kith_filter_add(filter, &key, sizeof key, NULL));
+            CHECK_OK(kith_filter_add(filter, bytes, sizeof bytes, NULL));
+    }
     return forgery_of(filter);
 }
 
