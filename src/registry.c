@@ -45,7 +45,7 @@ static bool resolve_kind(const char *name, size_t length, uint64_t *id) {
 
 size_t kithi_kind_inner_option(const kithi_kind *kind) {
     size_t i = 0;
-    while (i < kind->info.option_count && strcmp(kind->info.options[i].values, "kind") != 0)
+    while (i < kind->info.option_count && !kithi_option_is_kind(&kind->info.options[i]))
         i++;
     return i;
 }

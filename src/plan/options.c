@@ -67,9 +67,13 @@ static bool is_value(range r, uint64_t value) {
     return value < r.words || (value >= r.lowest && value <= r.highest);
 }
 
+bool kithi_option_is_kind(const kith_option *option) {
+    return strcmp(option->values, "kind") == 0;
+}
+
 static bool read_value(const kith_option *option, const char *text, size_t length, kithi_kind_resolver resolve,
                        uint64_t *value) {
-    if (strcmp(option->values, "kind") == 0)
+    if (kithi_option_is_kind(option))
         return resolve(text, length, value);
     range r = read_range(option->values);
     if (read_word(option->values, text, length, value) && *value < r.words)
@@ -168,7 +172,7 @@ size_t kithi_options_write(const kith_option *options, size_t option_count, cons
             put(&w, " ", 1);
         put(&w, options[i].name, strlen(options[i].name));
         put(&w, "=", 1);
-        if (strcmp(options[i].values, "kind") == 0)
+        if (kithi_option_is_kind(&options[i]))
             put(&w, kind_name(values[i]), strlen(kind_name(values[i])));
         else if (values[i] < read_range(options[i].values).words)
             put_word(&w, options[i].values, values[i]);

@@ -7,8 +7,11 @@
 /* The most options that a kind may have; check the length of your list with static_assert. */
 #define KITHI_OPTIONS_MAX 8
 
-/* For options whose value is the name of a kind (field `values` of kith_option is "kind"): sets *value to the id of the
- * kind with this name. Returns false if there is no such kind. */
+/* Returns whether the value of an option is the name of a kind of filter, as of inner=KIND. */
+bool kithi_option_is_kind(const kith_option *option);
+
+/* For options whose value is the name of a kind: sets *value to the id of the kind with this name. Returns false if
+ * there is no such kind. */
 typedef bool (*kithi_kind_resolver)(const char *name, size_t length, uint64_t *value);
 
 /* Sets values[i] for options[i] from `text` (NULL: no options given) or from its default. If the value is one of
