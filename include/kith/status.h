@@ -8,8 +8,8 @@
  *     (kith_filter_save).
  *   - After a failed kith_builder_finish() or kith_builder_each() no digests can be added.
  *   - kith_store_create() and kith_store_convert() leave a complete new store if only opening it fails. So does
- *     kith_store_replace(), and its handle is then read-only. kith_store_create() in place of a damaged store may
- *     already have replaced its journal.
+ *     kith_store_replace(), and its handle is then read-only. kith_store_create() in place of a damaged store may leave
+ *     a plain file with the new content.
  *   - A failed kith_store_refresh() may have applied some of the new operations.
  *   - A store records failed operations in its journal, and a failure of the disk may make it read-only (kith/store.h).
  *     kith_store_close() always frees it.

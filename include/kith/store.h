@@ -119,15 +119,15 @@ typedef struct kith_store_options {
  * it stays the same store and only gets other content: its journal is replaced by an empty one, and readers see the new
  * content after a refresh. A crash leaves either the old content or the new one.
  *
- * A store that cannot be opened, because it is damaged or has no journal, is replaced by a new one: first its journal,
- * then FILE. A crash or a failure between the two leaves the damaged FILE without its old journal. So call
- * kith_repair() before, if you need what can be saved.
+ * A store that cannot be opened, because it is damaged or has no journal, is replaced by a new one. Call kith_repair()
+ * before, if you need what can be saved. A crash or a failure leaves the damaged store with its journal, or the new
+ * content. The new content may then be a plain file, of which kith_store_convert() makes a store.
  *
  * Returns KITH_E_UNSUPPORTED if the filter is of a static kind, KITH_E_LOCKED if the store is open for writing,
  * KITH_E_JOURNAL if there is a file FILE-journal that is not a journal of kith, KITH_E_RANDOM, KITH_E_ARGUMENT for
- * malformed options, and the codes of kith_filter_save(). A failure leaves the old file, unless the new files were
- * written and only could not be opened (KITH_E_MEMORY, KITH_E_IO): then the new store is complete, and
- * kith_store_open() opens it. */
+ * malformed options, and the codes of kith_filter_save(). Apart from the case above, a failure leaves the old file,
+ * unless the new files were written and only could not be opened (KITH_E_MEMORY, KITH_E_IO): then the new store is
+ * complete, and kith_store_open() opens it. */
 KITH_API KITH_MUST_USE kith_status kith_store_create(const char *path, kith_filter *filter,
                                                      const kith_store_options *options, kith_store **store);
 

@@ -18,7 +18,7 @@
  * operations have changed some of them.
  *
  * A new store writes its journal first and its snapshot after that: a file that is marked as a store always has a
- * journal. A journal next to a plain file is ignored. */
+ * journal. A journal next to a plain file is ignored. create_files() says how a damaged store is replaced. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -278,7 +278,13 @@ static bool may_be_snapshot(const kith_store *s, const kithi_store_mark *mark) {
     return is_it;
 }
 
-static kith_status create_files(kith_store *s, kith_filter *filter) {
+/* Writes the journal and the snapshot of a new store.
+ *
+ * `old_store` is true if FILE may be a store that cannot be opened. Its journal is then kept until FILE is replaced,
+ * because a repair needs both. So FILE is first replaced by a plain file with the new content: a journal next to a
+ * plain file is ignored, and can be replaced at any time. */
+static kith_status create_files(kith_store *s, kith_filter *filter, bool old_store) {
+    static const kithi_store_mark plain = {.is_store = false};
     kithi_store_mark mark = {.is_store = true};
     bool journal_exists;
     kith_status status = check_journal_name(s, &journal_exists);
@@ -289,7 +295,10 @@ static kith_status create_files(kith_store *s, kith_filter *filter) {
     mark.id[0] |= 1; /* an id is never all zeros */
     kithi_journal_head head = {.generation = 1};
     memcpy(head.id, mark.id, sizeof head.id);
-    status = replace_journal(s, &head, filter);
+    if (journal_exists && old_store)
+        status = replace_snapshot(s, filter, &plain);
+    if (status == KITH_OK)
+        status = replace_journal(s, &head, filter);
     if (status != KITH_OK)
         return status;
     status = replace_snapshot(s, filter, &mark);
@@ -318,7 +327,7 @@ kith_status kithi_store_create_with(const kithi_files *files, const char *path, 
         if (status == KITH_OK) {
             status = kith_store_replace(s, filter);
         } else if (is_no_store(status)) {
-            status = create_files(s, filter);
+            status = create_files(s, filter, status != KITH_E_NO_FILE && status != KITH_E_NOT_STORE);
             if (status == KITH_OK)
                 status = kithi_store_recover(s);
         }
@@ -381,7 +390,7 @@ kith_status kithi_store_convert_with(const kithi_files *files, const char *path,
     if (status == KITH_OK)
         status = open_plain_file(s, &plain);
     if (status == KITH_OK) {
-        status = create_files(s, plain.filter);
+        status = create_files(s, plain.filter, false);
         close_plain_file(s, &plain);
     }
     if (status == KITH_OK)

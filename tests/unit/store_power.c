@@ -200,6 +200,76 @@ TEST(creation_is_all_or_nothing) {
     kith_filter_free(fresh);
 }
 
+static bool disk_file_equals(struct disk *d, const char *name, const struct disk_bytes *bytes) {
+    const struct disk_bytes *now = &d->files[disk_find(d->names, name)->file].now;
+    return now->n == bytes->n && memcmp(now->at, bytes->at, bytes->n) == 0;
+}
+
+/* Creating a store in place of a damaged one: afterwards there are both files of the damaged store, from which a repair
+ * can save keys, or the new content, as a plain file or as a store. */
+TEST(a_damaged_store_keeps_its_journal_until_it_is_replaced) {
+    static struct disk d;
+    uint64_t cuts = 0, outcomes[3] = {0}; /* the damaged store, a plain file, a store */
+    kith_filter *old = small_filter(), *fresh = small_filter();
+    uint64_t key = 1;
+    CHECK_OK(kith_filter_add(fresh, &key, sizeof key, NULL));
+    for (unsigned mode = 0; mode < 4; mode++)
+        for (uint64_t seed = 1; seed <= (check_soak() ? 200 : 10); seed++)
+            for (uint64_t n = 1;; n++) {
+                disk_init(&d, splitmix_mix(seed * 1000 + n));
+                d.renames_stay = mode & 1;
+                kithi_files files = disk_files(&d);
+                kith_store *store = NULL;
+                CHECK_OK(kithi_store_create_with(&files, PATH, old, NULL, &store));
+                CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
+                CHECK_OK(kith_store_close(store));
+                store = NULL;
+                struct disk_file *snapshot = &d.files[disk_find(d.names, PATH)->file];
+                snapshot->now.at[20] ^= 1; /* in the header, so that the store cannot be opened */
+                snapshot->durable.at[20] ^= 1;
+                struct disk_bytes file = disk_copy(&snapshot->now);
+                struct disk_bytes journal = disk_copy(&d.files[disk_find(d.names, PATH "-journal")->file].now);
+                d.operations = 0;
+                d.fail_with = ENOSPC;
+                *(mode & 2 ? &d.fail_at : &d.die_at) = n;
+                kith_status created = kithi_store_create_with(&files, PATH, fresh, NULL, &store);
+                bool was_hit = d.hit != DISK_NONE;
+                CHECK(was_hit || created == KITH_OK);
+                d.fail_at = 0;
+                if (created == KITH_OK)
+                    (void)kith_store_close(store);
+                CHECK_EQ_U64(disk_open_handles(&d), 0);
+                CHECK_EQ_U64(d.maps, 0);
+                disk_power_cut(&d);
+                bool is_old = disk_file_equals(&d, PATH, &file);
+                if (is_old) {
+                    CHECK(created != KITH_OK);
+                    CHECK(disk_file_equals(&d, PATH "-journal", &journal));
+                    outcomes[0]++;
+                } else {
+                    kith_status status = kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store);
+                    CHECK(status == KITH_OK || (status == KITH_E_NOT_STORE && created != KITH_OK));
+                    outcomes[status == KITH_OK ? 2 : 1]++;
+                    if (status != KITH_OK)
+                        CHECK_OK(kithi_store_convert_with(&files, PATH, NULL, &store));
+                    CHECK_EQ_U64(kith_filter_count(kith_store_filter(store)), 1);
+                    CHECK_OK(kith_store_close(store));
+                }
+                free(file.at);
+                free(journal.at);
+                disk_free(&d);
+                cuts++;
+                if (!was_hit)
+                    break;
+            }
+    for (size_t i = 0; i < 3; i++)
+        CHECK(outcomes[i] > 0);
+    printf("shows: simulated power cuts and failures while a damaged store is replaced: %" PRIu64 ", 0 half states\n",
+           cuts);
+    kith_filter_free(old);
+    kith_filter_free(fresh);
+}
+
 /* Every operation of turning a plain file into a store: afterwards it is one or the other, with the same keys. */
 TEST(conversion_is_all_or_nothing) {
     static struct disk d;
