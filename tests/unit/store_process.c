@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include <kith/kith.h>
@@ -117,17 +118,24 @@ static uint64_t check_after_kill(const char *path, struct shared *shared, uint64
     return acknowledged;
 }
 
-/* Starts a writer and kills it after a random time. Returns false if it had done all its work before. */
+/* Starts a writer and kills it. In a quarter of the cases this is after a random time, which may be while it opens the
+ * store. Otherwise it is a random time after up to three more keys are acknowledged, so that slow writers (valgrind)
+ * get that far, too. Returns false if the writer had done all its work before. */
 static bool kill_a_writer(const char *path, struct shared *shared, uint64_t cycle, uint64_t *random) {
     atomic_store(&shared->is_ready, false);
+    uint64_t before = atomic_load(&shared->acknowledged);
     (void)fflush(NULL);
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0)
         _exit(write_keys(path, shared, cycle, KILL_KEYS));
-    if (splitmix_next(random) % 4 != 0) /* otherwise the kill may come while the store is opened */
-        for (unsigned i = 0; i < 1000000 && !atomic_load(&shared->is_ready); i++)
-            pause_us(20);
+    bool waits = splitmix_next(random) % 4 != 0;
+    uint64_t enough = before + splitmix_next(random) % 4;
+    enough = enough < KILL_KEYS ? enough : KILL_KEYS;
+    siginfo_t ended = {0};
+    while (waits && (!atomic_load(&shared->is_ready) || atomic_load(&shared->acknowledged) < enough) &&
+           waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0)
+        pause_us(20);
     pause_us(splitmix_next(random) % (splitmix_next(random) % 8 == 0 ? 4000 : 400));
     int status;
     (void)kill(child, SIGKILL);
