@@ -115,7 +115,7 @@ static uint64_t journal_bytes(const kith_store *store) {
 /* Adds `adds` digests, `per_call` at a time. *bytes is set to what they take in the journal. Returns the seconds. */
 static double add_durably(const kith_filter_spec *spec, uint64_t adds, size_t per_call, uint64_t *bytes) {
     kith_store_options options = KITH_STORE_OPTIONS_INIT;
-    options.sync = per_call == 1 ? KITH_SYNC_BATCH : KITH_SYNC_CALL;
+    options.sync = per_call == 1 ? KITH_SYNC_OPERATIONS : KITH_SYNC_CALL;
     options.sync_operations = SYNC_EVERY;
     options.checkpoint_bytes = options.close_bytes = KITH_STORE_NEVER;
     kith_store *store = create_store(spec, &options);
@@ -212,7 +212,7 @@ static void time_single_adds(const char *tool, uint64_t bytes) {
     spec.bytes = bytes;
     for (size_t i = 0; i < sizeof RECORDS / sizeof *RECORDS; i++) {
         kith_store_options options = KITH_STORE_OPTIONS_INIT;
-        options.sync = KITH_SYNC_BATCH;
+        options.sync = KITH_SYNC_OPERATIONS;
         options.checkpoint_bytes = options.close_bytes = KITH_STORE_NEVER;
         kith_store *store = create_store(&spec, &options);
         uint64_t state = 1;

@@ -71,12 +71,11 @@ typedef enum kith_store_flags {
 /* When operations are synced to the disk. In every mode, kith_store_sync(), kith_store_commit() and kith_store_close()
  * sync everything that was written before. */
 typedef enum kith_store_sync_mode {
-    KITH_SYNC_CALL = 0,     /* before each call returns: success means durable. (In a batch of kith_store_begin():
-                               before kith_store_commit() returns) */
-    KITH_SYNC_BATCH = 1,    /* when sync_operations operations are not synced yet: one sync for all of them. (The
-                               batches of kith_store_begin() are something else) */
-    KITH_SYNC_INTERVAL = 2, /* sync_ms milliseconds after the first operation that is not synced; this is checked at
-                               each call that changes the store, and by kith_store_tick() */
+    KITH_SYNC_CALL = 0,       /* before each call returns: success means durable. (In a batch of kith_store_begin():
+                                 before kith_store_commit() returns) */
+    KITH_SYNC_OPERATIONS = 1, /* when sync_operations operations are not synced yet: one sync for all of them */
+    KITH_SYNC_INTERVAL = 2,   /* sync_ms milliseconds after the first operation that is not synced; this is checked at
+                                 each call that changes the store, and by kith_store_tick() */
 } kith_store_sync_mode;
 
 /* How a store works. Initialise with KITH_STORE_OPTIONS_INIT. NULL instead of a pointer to it means the defaults. A
@@ -85,7 +84,7 @@ typedef enum kith_store_sync_mode {
 typedef struct kith_store_options {
     size_t struct_bytes;       /* sizeof(kith_store_options): set by KITH_STORE_OPTIONS_INIT */
     kith_store_sync_mode sync; /* default: KITH_SYNC_CALL */
-    uint64_t sync_operations;  /* for KITH_SYNC_BATCH; default: 1000 */
+    uint64_t sync_operations;  /* for KITH_SYNC_OPERATIONS; default: 1000 */
     uint64_t sync_ms;          /* for KITH_SYNC_INTERVAL; default: 1000 */
     uint64_t checkpoint_bytes; /* a checkpoint is due when the journal is larger; default: 64 MiB */
     uint64_t checkpoint_ms;    /* a checkpoint is also due this long after the last one (or after opening), if there

@@ -294,7 +294,7 @@ static bool sync_is_due(const kith_store *s) {
     switch (s->options.sync) {
     case KITH_SYNC_CALL:
         return true;
-    case KITH_SYNC_BATCH:
+    case KITH_SYNC_OPERATIONS:
         return s->unsynced_operations >= s->options.sync_operations;
     default:
         return s->unsynced_operations > 0 &&

@@ -67,7 +67,7 @@ static inline kith_filter *work_version(uint64_t version) {
 static inline kith_store_options work_options(uint64_t *random) {
     kith_store_options options = KITH_STORE_OPTIONS_INIT;
     if (splitmix_next(random) % 3 == 0) {
-        options.sync = KITH_SYNC_BATCH;
+        options.sync = KITH_SYNC_OPERATIONS;
         options.sync_operations = 1 + splitmix_next(random) % 5;
     }
     options.checkpoint_bytes = splitmix_next(random) % 2 == 0 ? 500 : KITH_STORE_NEVER;

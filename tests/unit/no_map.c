@@ -41,7 +41,7 @@ static kith_filter *make_store(const char *path, const char *kind) {
     kith_filter *model = new_filter(kind, NULL);
     kith_store *store = NULL;
     kith_store_options options = KITH_STORE_OPTIONS_INIT;
-    options.sync = KITH_SYNC_BATCH;
+    options.sync = KITH_SYNC_OPERATIONS;
     CHECK_OK(kith_store_create(path, model, &options, &store));
     for (uint64_t i = KEYS / 2; i < KEYS; i++) {
         CHECK_OK(kith_store_add(store, &i, sizeof i, NULL));
@@ -180,7 +180,7 @@ TEST(a_store_without_maps_maps_nothing) {
     kithi_files files = kithi_files_system;
     files.map = refuse_to_map;
     kith_store_options options = KITH_STORE_OPTIONS_INIT;
-    options.sync = KITH_SYNC_BATCH;
+    options.sync = KITH_SYNC_OPERATIONS;
     EACH_KIND_THAT_ADDS(kind) {
         kith_filter *model = new_filter(kind, NULL);
         kith_store *store = NULL, *reader = NULL;

@@ -72,7 +72,7 @@ TEST(eight_readers_and_a_writer_share_a_store) {
         spec.capacity = KEYS;
         spec.rate = .001;
         options.checkpoint_bytes = 2000; /* a checkpoint every 40 keys */
-        options.sync = KITH_SYNC_BATCH;
+        options.sync = KITH_SYNC_OPERATIONS;
         options.sync_operations = 10;
         atomic_store(&acknowledged, 0);
         atomic_store(&slowest, 0);

@@ -279,7 +279,7 @@ TEST(removals_and_failures_are_repeated) {
         kith_filter *model = new_filter(kind, NULL);
         bool removes = (kith_filter_capabilities(model) & KITH_CAN_REMOVE) != 0;
         kith_store_options options = KITH_STORE_OPTIONS_INIT;
-        options.sync = KITH_SYNC_BATCH;
+        options.sync = KITH_SYNC_OPERATIONS;
         kith_store *store = created(in(&f, kind), kind, &options);
         uint64_t state = 1;
         unsigned failures = 0;

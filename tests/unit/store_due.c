@@ -27,7 +27,7 @@ TEST(syncs_happen_when_they_are_due) {
     disk_init(&disk, 1);
     kithi_files files = disk_files(&disk);
     kith_store_options options = KITH_STORE_OPTIONS_INIT;
-    options.sync = KITH_SYNC_BATCH;
+    options.sync = KITH_SYNC_OPERATIONS;
     options.sync_operations = 4;
     kith_store *store = new_store(&files, &options);
     for (uint64_t i = 1; i <= 10; i++) {

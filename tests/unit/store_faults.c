@@ -359,7 +359,7 @@ TEST(a_failed_append_leaves_the_journal_as_it_was) {
             for (size_t i = 0; i < sizeof digests / sizeof *digests; i++)
                 digests[i] = splitmix_mix(i);
             kith_store_options options = KITH_STORE_OPTIONS_INIT;
-            options.sync = KITH_SYNC_BATCH;
+            options.sync = KITH_SYNC_OPERATIONS;
             options.sync_operations = UINT64_MAX;
             CHECK_OK(kithi_store_create_with(&files, PATH, filter, &options, &store));
             CHECK_OK(kith_store_add_digest(store, 1, NULL));

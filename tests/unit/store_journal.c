@@ -155,7 +155,7 @@ TEST(damage_to_a_synced_record_is_an_error) {
 TEST(damage_to_a_record_that_was_not_synced_is_cut_off) {
     for (uint64_t keep = 1; keep <= KEYS; keep++)
         for (uint64_t bad = 0; bad < keep; bad++) {
-            make_store(KITH_SYNC_BATCH);
+            make_store(KITH_SYNC_OPERATIONS);
             disk_resize(journal_bytes(), 64 + keep * RECORD_BYTES);
             journal_bytes()->at[64 + bad * RECORD_BYTES + 44] ^= 1;
             /* record number bad + 1 is known to be synced if there is a record of the next group of four */
