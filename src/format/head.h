@@ -17,7 +17,7 @@
 #define KITHI_FORMAT_VERSION 1
 #define KITHI_PARAM_COUNT 8 /* number of parameters in a header; their meaning depends on the kind */
 #define KITHI_STORE_ID_BYTES 16
-#define KITHI_SEQUENCE_MAX (UINT64_C(1) << 62) /* of a record in the journal of a store */
+#define KITHI_SEQUENCE_MAX (UINT64_C(1) << 62) /* the largest sequence number in a store's journal */
 
 /* Says that a file is the snapshot of a store (kith/store.h): the newest operations may be only in the journal. */
 typedef struct kithi_store_mark {
@@ -93,7 +93,8 @@ static inline uint64_t kithi_checksum_count(uint64_t body_bytes) {
     return body_bytes / KITHI_PAGE_BYTES + (body_bytes % KITHI_PAGE_BYTES != 0);
 }
 
-/* How many bytes of the body checksum i covers. */
+/* Returns how many bytes checksum i covers, which is the size of page i of the body: KITHI_PAGE_BYTES, or less for the
+ * last page. */
 static inline size_t kithi_page_bytes(uint64_t body_bytes, uint64_t i) {
     uint64_t left = body_bytes - i * KITHI_PAGE_BYTES;
     return (size_t)(left < KITHI_PAGE_BYTES ? left : KITHI_PAGE_BYTES);

@@ -2,7 +2,7 @@
  *
  * A filter is its bytes, so opening one needs only one mmap. The code here adds the checks that mmap does not make:
  * that the path names a regular file, that the file is not empty (mapping 0 bytes fails with EINVAL), and that its size
- * fits a size_t.
+ * is at most PTRDIFF_MAX.
  *
  *   open     O_NONBLOCK, because opening a FIFO that has no writer would block forever; no effect on regular files
  *   fstat    on the descriptor, not the path, so that the file that was examined is the one that is mapped
@@ -13,9 +13,10 @@
  * guarantees one thing more: the kernel refuses a later mprotect(PROT_WRITE), so no stray write can make this process's
  * filter differ from the file.
  *
- * Past the end of the file, the rest of its last page reads as zeros, and an access to any later page raises SIGBUS. A
- * mapping has such pages after the file was truncated. The library therefore never truncates the file of a filter or
- * table (replace.c). Files that another program may truncate can be read into memory instead. */
+ * Past the end of the file, the rest of its last page reads as zeros, and an access to a later page of the mapping
+ * raises SIGBUS. A mapping has such later pages if the file was truncated after it was mapped. The library therefore
+ * never truncates the file of a filter or table (replace.c). Files that another program may truncate can be read into
+ * memory instead. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -149,27 +150,27 @@ typedef struct block_request {
 } block_request;
 
 static uint8_t *allocate_block(void *ctx, size_t byte_count) {
-    block_request *t = ctx;
-    t->block = kithi_allocate(t->allocator, byte_count);
-    t->byte_count = byte_count;
-    return t->block;
+    block_request *request = ctx;
+    request->block = kithi_allocate(request->allocator, byte_count);
+    request->byte_count = byte_count;
+    return request->block;
 }
 
 /* Returns `status`. Gives the block to the caller, or, if the file could not be read, releases it. */
-static kith_status finish_block(kith_status status, const block_request *t, uint8_t **bytes) {
+static kith_status finish_block(kith_status status, const block_request *request, uint8_t **bytes) {
     if (status == KITH_OK)
-        *bytes = t->block;
+        *bytes = request->block;
     else
-        kithi_release(t->allocator, t->block, t->byte_count);
+        kithi_release(request->allocator, request->block, request->byte_count);
     return status;
 }
 
 kith_status kithi_read_block(const char *path, const kith_allocator *allocator, uint8_t **bytes, size_t *byte_count) {
-    block_request t = {allocator, NULL, 0};
-    return finish_block(kithi_read_file(path, allocate_block, &t, byte_count), &t, bytes);
+    block_request request = {allocator, NULL, 0};
+    return finish_block(kithi_read_file(path, allocate_block, &request, byte_count), &request, bytes);
 }
 
 kith_status kithi_read_block_fd(int fd, const kith_allocator *allocator, uint8_t **bytes, size_t *byte_count) {
-    block_request t = {allocator, NULL, 0};
-    return finish_block(kithi_read_fd(fd, allocate_block, &t, byte_count), &t, bytes);
+    block_request request = {allocator, NULL, 0};
+    return finish_block(kithi_read_fd(fd, allocate_block, &request, byte_count), &request, bytes);
 }

@@ -26,12 +26,13 @@ void kithi_close_file(int fd); /* preserves errno */
 
 /* Maps the whole file, read-only. Cost: a few system calls; pages are read when they are first accessed.
  *
- * KITH_OK             (*bytes)[0 .. *byte_count) is the file, page-aligned. Bytes between its end and the end of the
- *                     page read as zeros, an access beyond that page crashes. Later changes to the file appear here.
+ * KITH_OK             (*bytes)[0 .. *byte_count) is the file, page-aligned. The bytes between its end and the end of
+ *                     its last page read as zeros; an access beyond that page crashes. Later changes to the file
+ *                     appear in the mapping.
  * KITH_E_EMPTY        the file is empty
  * KITH_E_NO_FILE      there is no such file
  * KITH_E_PERMISSION   the file may not be read
- * KITH_E_TOO_LARGE    the file is larger than this machine's address space
+ * KITH_E_TOO_LARGE    the file has more than PTRDIFF_MAX bytes, too many for one object
  * KITH_E_MEMORY       this process has not enough free address space
  * KITH_E_IO           EISDIR: a folder; EINVAL: a FIFO or a device; ENODEV: this file system cannot map files, use
  *                     kithi_read_file(); or a disk error
@@ -43,10 +44,12 @@ KITH_MUST_USE kith_status kithi_map_fd(int fd, const uint8_t **bytes, size_t *by
 /* Unmaps what kithi_map_file() returned. Does nothing if `bytes` is NULL. Preserves errno. */
 void kithi_unmap_file(const uint8_t *bytes, size_t byte_count);
 
-/* Reads the whole file into a buffer of the caller. When the size is known (at least 1), get_buffer(ctx, size) is
- * called once. It returns a buffer of that many bytes, or NULL. The caller owns the buffer, also after a failure.
+/* Reads the whole file into a buffer of the caller. Once the size of the file is known (it is at least 1),
+ * get_buffer(ctx, size) is called once. It returns a buffer of that many bytes, or NULL. The caller owns the buffer,
+ * also after a failure.
  *
- * KITH_OK             the first *byte_count bytes of the buffer are the file; *byte_count was its size at opening
+ * KITH_OK             the first *byte_count bytes of the buffer are the file; *byte_count was its size when the call
+ *                     began
  * KITH_E_MEMORY       get_buffer returned NULL; nothing was read
  * KITH_E_TRUNCATED    the file became shorter while it was read; the buffer is unspecified, as after KITH_E_IO
  * KITH_E_EMPTY, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_TOO_LARGE, KITH_E_IO

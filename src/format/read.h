@@ -83,8 +83,8 @@ static inline uint64_t kithi_recipe_read(const uint8_t *bytes) {
     return recipe;
 }
 
-/* Reads the size of the notes, which follow the checksums. If the file ends before the header of the notes does, uses
- * the size of that header. KITH_E_CORRUPT if the size is not valid. */
+/* Sets head->notes_bytes to the size of the notes, which follow the checksums. If the file ends before the header of
+ * the notes does, this is the size of that header. Fails with KITH_E_CORRUPT if the size is not valid. */
 static inline kith_status kithi_notes_bytes_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
     uint64_t notes_at;
     if (!kithi_block_bytes(head->body_bytes, &notes_at))

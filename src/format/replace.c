@@ -18,9 +18,9 @@
  *   9 fsync folder   the rename was atomic immediately, but is durable only now
  *  10 unlink      the old file, which has had the temporary name since step 8
  *
- *        after 7                    after 8                    after 10
- *        x.kith          -> old     x.kith          -> new     x.kith -> new
- *        .x.kith.kith-a2 -> new     .x.kith.kith-a2 -> old
+ *        after 7                        after 8                        after 10
+ *        x.kith              -> old     x.kith              -> new     x.kith -> new
+ *        .x.kith.kith-q7k2vd -> new     .x.kith.kith-q7k2vd -> old
  *
  * A plain rename would save step 10, but step 9 can fail, and after a plain rename the old file is gone by then. After
  * an exchange it still exists, and renaming it back over the new one keeps the promise that a failed call changes
@@ -158,8 +158,8 @@ static bool link_is_trusted(int folder, const struct stat *link) {
     struct stat in;
     if (fstat(folder, &in) != 0)
         return false;
-    bool anyone_may_create = (in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH);
-    if (anyone_may_create && link->st_uid != geteuid() && link->st_uid != in.st_uid)
+    bool is_sticky_and_shared = (in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH);
+    if (is_sticky_and_shared && link->st_uid != geteuid() && link->st_uid != in.st_uid)
         return fail(EACCES);
     return true;
 }
@@ -288,7 +288,7 @@ static void remove_leftovers(const struct target *t) {
 }
 
 /* Locks a file that was just created, so that no other save removes it as a leftover. Returns false if another save has
- * locked it first: that save has removed the file or is about to. */
+ * locked the file first, and so has removed it or is about to. */
 static bool claim(const struct target *t, int fd, const char *name) {
     struct stat st;
     if (kithi_flock(fd, LOCK_EX | LOCK_NB) != 0)
@@ -335,9 +335,9 @@ static bool keep_owner(int fd, const struct stat *old, struct stat *now) {
     return fstat(fd, now) == 0;
 }
 
-/* Returns the old permission bits without those that would give someone new access. If the group is different, its
- * members were "other" before and the old group's members are "other" now, so both classes get only what both had. If
- * the owner is different, the old owner may now be in either class, so neither gets more than the owner had. */
+/* Returns the old permission bits without those that would give someone new access. If the group is different, the new
+ * group's members were "other" before and the old group's members are "other" now, so both classes get only what both
+ * had. If the owner is different, the old owner may now be in either class, so neither gets more than the owner had. */
 static mode_t narrowed_mode(const struct stat *old, const struct stat *now) {
     mode_t owner = (old->st_mode >> 6) & 7, group = (old->st_mode >> 3) & 7, other = old->st_mode & 7;
     if (now->st_gid != old->st_gid)
@@ -372,12 +372,13 @@ static bool open_model(const struct target *t, const char *like, struct model *m
     return fstat(m->fd, &m->st) == 0;
 }
 
-/* Reads the old file's access list. *acl_bytes is its size; 0: there is none; negative: it could not be determined. */
-static bool read_acl(int old, void *acl, ssize_t *acl_bytes) {
+/* Reads the access list of the model. `fd` is negative if the model is not open. *acl_bytes is the size of the list; 0:
+ * there is none; negative: it could not be determined. */
+static bool read_acl(int fd, void *acl, ssize_t *acl_bytes) {
     *acl_bytes = -1;
-    if (old < 0)
+    if (fd < 0)
         return true;
-    *acl_bytes = fgetxattr(old, ACL_NAME, acl, ACL_BYTES_MAX);
+    *acl_bytes = fgetxattr(fd, ACL_NAME, acl, ACL_BYTES_MAX);
     if (*acl_bytes >= 0 || errno == ERANGE)
         return true;
     if (errno != ENODATA && errno != EOPNOTSUPP)
@@ -386,8 +387,8 @@ static bool read_acl(int old, void *acl, ssize_t *acl_bytes) {
     return true;
 }
 
-/* Removes the access list that the file may have inherited from the folder, then sets the permission bits, and checks
- * that the file system has applied them: FAT, for example, may return 0 and keep its own. */
+/* Removes the access list that the file may have inherited from the folder, then sets the permission bits. Fails if the
+ * file then has bits that are not in `mode`: on FAT, for example, fchmod may return 0 and change nothing. */
 static bool set_mode(int fd, mode_t mode) {
     struct stat now;
     if (fremovexattr(fd, ACL_NAME) != 0 && errno != ENODATA && errno != EOPNOTSUPP)
@@ -476,12 +477,13 @@ static bool exchange(const struct target *t, const char *temp) {
 #endif
 }
 
-/* Undoes step 8, unless the name refers to another process's file by now: after an exchange it restores the old file,
- * and if there was no old file it removes the new one. A rename over an old file cannot be undone, so the new file
- * stays. If an exchange cannot be undone, the old file is removed, because the temporary name must become free. */
-static void undo_publish(const struct target *t, const char *temp, const struct stat *fresh, bool displaced) {
+/* Undoes step 8, unless the name refers to another process's file by now. If the old file was displaced (it has the
+ * temporary name since an exchange), it gets its name back. If there was no old file, the new one is removed. A rename
+ * over an old file cannot be undone, so the new file stays. If an exchange cannot be undone, the old file is removed,
+ * because the temporary name must become free. */
+static void undo_publish(const struct target *t, const char *temp, const struct stat *new_file, bool displaced) {
     int error = errno;
-    bool is_ours = is_named(t, t->name, fresh);
+    bool is_ours = is_named(t, t->name, new_file);
     bool restored = displaced && is_ours && renameat(t->folder, temp, t->folder, t->name) == 0;
     if (displaced && !restored)
         (void)unlinkat(t->folder, temp, 0);
@@ -491,7 +493,7 @@ static void undo_publish(const struct target *t, const char *temp, const struct 
 }
 
 /* Steps 8 to 10. The temporary name is free afterwards, also on failure. */
-static bool publish(const struct target *t, const char *temp, const struct stat *fresh) {
+static bool publish(const struct target *t, const char *temp, const struct stat *new_file) {
     bool displaced = t->exists && exchange(t, temp);
     if (!displaced) {
         /* EINVAL and ENOSYS: there is no exchange here. ENOENT: the old file has been removed since it was found. */
@@ -502,7 +504,7 @@ static bool publish(const struct target *t, const char *temp, const struct stat 
         }
     }
     if (!sync_folder(t->folder)) {
-        undo_publish(t, temp, fresh, displaced);
+        undo_publish(t, temp, new_file, displaced);
         return false;
     }
     if (displaced)
@@ -513,13 +515,14 @@ static bool publish(const struct target *t, const char *temp, const struct stat 
 /* Steps 2 to 10. */
 static bool replace_opened(const struct target *t, const struct model *m, const struct content *content) {
     temp_name temp;
-    struct stat fresh;
+    struct stat new_file;
     int fd = create_temp(t, m->exists || content->secret ? 0600 : 0666, temp);
     if (fd < 0)
         return false;
     bool written = set_access(fd, m, content->secret) && reserve(fd, content->byte_count) && write_all(fd, content) &&
-                   fstat(fd, &fresh) == 0 && fsync(fd) == 0;
-    /* close may fail and therefore comes before the exchange. A second descriptor keeps the lock until it is done. */
+                   fstat(fd, &new_file) == 0 && fsync(fd) == 0;
+    /* close may fail and therefore comes before the exchange. A second descriptor keeps the lock until publish() is
+     * done. */
     int lock = written ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (lock < 0)
         close_quietly(fd);
@@ -527,7 +530,7 @@ static bool replace_opened(const struct target *t, const struct model *m, const 
         written = close_written(fd);
     bool published = false;
     if (lock >= 0 && written)
-        published = publish(t, temp, &fresh);
+        published = publish(t, temp, &new_file);
     else
         unlink_quietly(t->folder, temp);
     if (lock >= 0)

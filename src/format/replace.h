@@ -29,10 +29,11 @@
  *
  * After a failure errno holds the reason, the old file is unchanged, including its inode (or there still is none), and
  * no other file is left behind. There is one exception: the sync of the folder fails, and the old file cannot get its
- * name back. On file systems that cannot exchange names (NFS, some FUSE) this is always so. On others it
- * happens only if the rename back fails, too. Then the complete new file stays in place, and the old one is gone (or,
- * if it cannot even be removed, still has a temporary name). A failed fsync is final and never retried; call again to
- * write a fresh file.
+ * name back. It never gets it back on file systems that cannot exchange names (NFS, some FUSE). On others it does,
+ * unless the rename back fails, too, or another process has replaced the new file meanwhile. If the old file does not
+ * get its name back, it is gone (or, if it cannot even be removed, has a temporary name), and the name refers to the
+ * complete new file or to that of the other process. A failed fsync is final and never retried; call again to write a
+ * fresh file.
  *
  * Links. A symbolic link at `path`, or a chain of them, is followed. Its target is replaced, or created if the link
  * dangles, and the link stays. A link in a sticky folder that everyone may write (/tmp) is followed only if it belongs

@@ -1,5 +1,5 @@
 /* Sizes cuckoo filters by the formulas of fit.h. Their constants were measured as follows. b is the number of slots in
- * a bucket, and c that of all slots in which a key can be: 2b, or 4 with windows.
+ * a bucket, and c is the number of slots in which a key can be: 2b, or 4 with windows.
  *
  * Regions of 2^10 to 2^18 slots were filled until a key could not be placed, with 80 to 310,000 seeds for each size.
  * The search was that of filters/common/cuckoo_search.h, but without its bound. The load reached has a mean that does
@@ -14,16 +14,18 @@
  *
  * The last column comes from 90,000 regions or more. The means in limits_of() are slightly lower.
  *
- * The probability that there is no room is estimated as the sum of two terms, `overload` and `overfull_pairs`, to which
- * those for random walks and for bounded searches are added (see below). `overload` is the tail of a normal
+ * The probability that there is no room is estimated as the sum of two terms, `overload` and `overfull_pairs`. (The
+ * terms for random walks and for bounded searches, see below, are added to the sum.) `overload` is the tail of a normal
  * distribution whose spread is 15% larger than the measured one. A load that is z standard deviations below the mean
- * would be mean - z * deviation. To make the left tail heavier, 0.67 (z^2 - 1) / slots is subtracted from it as well.
- * `overfull_pairs` is the expected number of sets of c + 1 keys on one pair of places; it is doubled to account for
- * larger such sets. The sum was compared with measured probabilities between 10^-1 and 10^-7 at 142 points, with n from
- * 5 to 2000. It was higher at all of them but one, a point with only 7 failures, where it was 12% too low.
- * tests/unit/plan_fits.c repeats the measurement. With b = 1 all failures come from sets of keys that have more keys
- * than slots, and such sets of every size matter. The expected number of all of them is estimated as 4 / (1 -
- * load/0.48)^3 times that of the smallest ones (3 keys).
+ * would be mean - z * deviation. To make the left tail heavier, 0.67 (z^2 - 1) / slots is also subtracted from this
+ * load. `overfull_pairs` is the expected number of sets of c + 1 keys on one pair of places; it is doubled to account
+ * for larger such sets. The sum was compared with measured probabilities between 10^-1 and 10^-7 at 142 points, with n
+ * from 5 to 2000. It was higher at all of them but one, a point with only 7 failures, where it was 12% too low.
+ * tests/unit/plan_fits.c makes the same comparison for probabilities down to 10^-4.
+ *
+ * With b = 1 all failures come from sets of keys that have more keys than candidate slots, and such sets of every size
+ * matter. The expected number of all of them is estimated as that of the smallest ones (3 keys), times a factor of
+ * 4 / (1 - load/0.48)^3.
  *
  * Few fingerprints. Regions of 2^14 slots were filled until a stash of 64 entries overflowed, with 60 seeds each. The
  * mean load reached does not depend on the width of the fingerprints, down to 4 bits (windows: 0.9641; b = 8: 0.9979),
@@ -33,9 +35,9 @@
  * Entries in stashes. Regions of 2,600 to 26,000 slots at the planned load needed 1.2 to 1.7 times as many entries as
  * there are sets of c + 1 keys with equal fingerprints. (Measured with windows and with b = 2, for fingerprints of 5
  * and of 6 bits.) The reason is that keys on two different pairs can also be too many, if the pairs have one place in
- * common. Therefore the expected number of sets of colliding keys is doubled (larger_sets). With b = 1 regions needed 4
- * to 7 times as many entries. There the expected number is multiplied by the same factor as that of overfull sets
- * above. tests/unit/plan_fits.c repeats the measurement.
+ * common. Therefore the expected number of sets of colliding keys is doubled (larger_sets_factor). With b = 1 regions
+ * needed 4 to 7 times as many entries. There the expected number is multiplied by the factor for b = 1 above.
+ * tests/unit/plan_fits.c compares the resulting probability of a stash overflow with measured ones.
  *
  * Random walks. Regions of 2^18 slots were filled by walks of any length, with 40 to 400 seeds. The share of walks of
  * more than i kicks (moved entries), i = 1 … 2000, was measured separately for ranges of the load that are 0.01 to 0.02
@@ -69,7 +71,7 @@
  *
  * For windows the expected number of searches that are too short is 10^-10 at the planned load with n = 10^8, and 10^-9
  * with 10^9. Most of it comes from regions whose number of keys is 6 to 7 standard deviations above the average, which
- * is a load of 0.957.
+ * is a load of 0.957 to 0.959.
  *
  * Large filters are not planned for the loads at which regions fail but for lower ones (`planned` in limits_of()), at
  * which a search is still short. The adds that fill windows up to a load of 0.945 examined 6 slots on average and 3,400
@@ -108,10 +110,10 @@ typedef struct load_limits {
     unsigned fingerprint_bits; /* the fewest that plans use */
 } load_limits;
 
-static load_limits limits_of(const kithi_fit_layout *fit) {
-    if (fit->windows)
+static load_limits limits_of(const kithi_fit_layout *layout) {
+    if (layout->windows)
         return (load_limits){0.9646, 0.230, 0.945, 0, 0, {0.9646, 1.05, 0.0268}, 4};
-    switch (fit->place_slots) {
+    switch (layout->place_slots) {
     case 1:
         return (load_limits){0.48, 1, 0.4, 2.8, 0, {0.48, 2.8, 0}, 6};
     case 2:
@@ -123,26 +125,26 @@ static load_limits limits_of(const kithi_fit_layout *fit) {
     }
 }
 
-static double slots_of(const kithi_fit_layout *fit, double half) {
-    return fit->windows ? 2 * (half + 1) : 2 * half * fit->place_slots;
+static double slots_of(const kithi_fit_layout *layout, double half) {
+    return layout->windows ? 2 * (half + 1) : 2 * half * layout->place_slots;
 }
 
-uint64_t kithi_fit_region_slots(const kithi_fit_layout *fit, uint64_t half) {
-    return (uint64_t)slots_of(fit, (double)half); /* exact, because half is far below 2^50 */
+uint64_t kithi_fit_region_slots(const kithi_fit_layout *layout, uint64_t half) {
+    return (uint64_t)slots_of(layout, (double)half); /* exact, because half is far below 2^50 */
 }
 
-uint64_t kithi_fit_fingerprint_max(const kithi_fit_layout *fit, unsigned slot_bits) {
-    return (UINT64_C(1) << (slot_bits - fit->window_bits)) - 1;
+uint64_t kithi_fit_fingerprint_max(const kithi_fit_layout *layout, unsigned slot_bits) {
+    return (UINT64_C(1) << (slot_bits - layout->window_bits)) - 1;
 }
 
 /* The number of candidate slots of a key: c. */
-static unsigned key_slots(const kithi_fit_layout *fit) {
-    return 2 * fit->place_slots;
+static unsigned key_slots(const kithi_fit_layout *layout) {
+    return 2 * layout->place_slots;
 }
 
-double kithi_fit_rate(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n) {
+double kithi_fit_rate(const kithi_fit_layout *layout, const kithi_fit_size *size, uint64_t n) {
     double combinations =
-        (double)size->regions * (double)size->half * (double)kithi_fit_fingerprint_max(fit, size->slot_bits);
+        (double)size->regions * (double)size->half * (double)kithi_fit_fingerprint_max(layout, size->slot_bits);
     return -expm1((double)n * log1p(-1 / combinations));
 }
 
@@ -165,8 +167,8 @@ static double log_choose(double n, unsigned k) {
     return n >= k ? sum : -INFINITY;
 }
 
-static key_terms key_terms_of(const kithi_fit_layout *fit, double n) {
-    unsigned c = key_slots(fit);
+static key_terms key_terms_of(const kithi_fit_layout *layout, double n) {
+    unsigned c = key_slots(layout);
     key_terms keys = {.n = n, .log_sets = log_choose(n, c + 1), .log_smaller_sets = log_choose(n, c)};
     double row[SET_MAX + 1] = {1};
     for (unsigned k = 1; k <= c + EXCESS_MAX; k++) {
@@ -186,22 +188,22 @@ static double overfull_pairs(unsigned c, double regions, double half, double log
     return exp(log_sets - c * log(regions) - 2 * c * log(half));
 }
 
-double kithi_fit_walk_failure(const kithi_fit_layout *fit, double load, double keys) {
-    load_limits fails = limits_of(fit);
+double kithi_fit_walk_failure(const kithi_fit_layout *layout, double load, double keys) {
+    load_limits fails = limits_of(layout);
     double x = fails.load - load;
     if (x <= 0)
         return 1;
-    return fmin(1, keys * exp(-(double)fit->kicks * fails.a * x * x / (x + fails.s)));
+    return fmin(1, keys * exp(-(double)layout->kicks * fails.a * x * x / (x + fails.s)));
 }
 
 /* Returns the factor by which the expected number of the smallest overfull sets is multiplied to account for larger
  * ones; `load` is below the one at which regions fail. */
-static double larger_sets(const kithi_fit_layout *fit, double load) {
-    return fit->place_slots > 1 ? 2 : 4 / pow(1 - load / limits_of(fit).load, 3);
+static double larger_sets_factor(const kithi_fit_layout *layout, double load) {
+    return layout->place_slots > 1 ? 2 : 4 / pow(1 - load / limits_of(layout).load, 3);
 }
 
-double kithi_fit_search_tail(const kithi_fit_layout *fit, double load, double places) {
-    exponent e = limits_of(fit).search;
+double kithi_fit_search_tail(const kithi_fit_layout *layout, double load, double places) {
+    exponent e = limits_of(layout).search;
     double x = e.load - load;
     return x <= 0 ? 1 : exp(-places * e.a * x * x / (x + e.s));
 }
@@ -210,14 +212,15 @@ double kithi_fit_search_tail(const kithi_fit_layout *fit, double load, double pl
  * The final load of a region is taken to be normally distributed, with the mean `load` and this deviation. The sum is
  * over k, the number of deviations by which the load of a region is above the mean. Regions below the mean contribute
  * next to nothing. */
-static double search_failure(const kithi_fit_layout *fit, double regions, double half, double load, double deviation) {
+static double search_failure(const kithi_fit_layout *layout, double regions, double half, double load,
+                             double deviation) {
     enum { K_MAX = 14 };
-    double places = (double)KITHI_FIT_SEARCH_SLOTS / fit->place_slots, slots = slots_of(fit, half), sum = 0;
-    if (2 * half <= places || fit->kicks != 0)
+    double places = (double)KITHI_FIT_SEARCH_SLOTS / layout->place_slots, slots = slots_of(layout, half), sum = 0;
+    if (2 * half <= places || layout->kicks != 0)
         return 0;
-    exponent e = limits_of(fit).search;
+    exponent e = limits_of(layout).search;
     double fullest = load + (K_MAX - 1) * deviation;
-    if (kithi_fit_search_tail(fit, fullest, places) == 0)
+    if (kithi_fit_search_tail(layout, fullest, places) == 0)
         return 0;                          /* all terms of the sum are 0, as for most sizes that are tried */
     for (unsigned i = 0; i < K_MAX; i++) { /* smaller steps change the sum by less than a factor of two */
         double k = i, x = e.load - load - k * deviation;
@@ -228,38 +231,38 @@ static double search_failure(const kithi_fit_layout *fit, double regions, double
          * search fails is lower by a factor of e. */
         double last_keys = fmin(load * slots, slots / (slope * places));
         double density = exp(-k * k / 2) / sqrt(2 * acos(-1));
-        sum += regions * density * fmin(1, last_keys * kithi_fit_search_tail(fit, e.load - x, places));
+        sum += regions * density * fmin(1, last_keys * kithi_fit_search_tail(layout, e.load - x, places));
     }
     return sum;
 }
 
-static double room_failure(const kithi_fit_layout *fit, double regions, double half, const key_terms *keys) {
-    unsigned c = key_slots(fit);
+static double room_failure(const kithi_fit_layout *layout, double regions, double half, const key_terms *keys) {
+    unsigned c = key_slots(layout);
     if (keys->n <= c)
         return 0; /* any j <= c keys have at least c candidate slots together */
-    load_limits fails = limits_of(fit);
-    double slots = slots_of(fit, half);
-    double share = keys->n / regions, load = share / slots;
+    load_limits fails = limits_of(layout);
+    double slots = slots_of(layout, half);
+    double region_keys = keys->n / regions, load = region_keys / slots;
     if (load >= fails.load)
         return 1;
     /* Solves load = fails.load - z * deviation - skew * (z^2 - 1) for z. The deviation has two independent parts: that
      * of the load at which a region fails, and that of the number of its keys, which is binomial. */
     double skew = 0.67 / slots;
-    double deviation = hypot(1.15 * fails.spread / sqrt(slots), sqrt(share * (1 - 1 / regions)) / slots);
+    double deviation = hypot(1.15 * fails.spread / sqrt(slots), sqrt(region_keys * (1 - 1 / regions)) / slots);
     double z = (sqrt(deviation * deviation + 4 * skew * (fails.load + skew - load)) - deviation) / (2 * skew);
     double overload = regions * erfc(z / sqrt(2)) / 2;
-    double failure = overload + larger_sets(fit, load) * overfull_pairs(c, regions, half, keys->log_sets) +
-                     search_failure(fit, regions, half, load, deviation);
-    if (fit->kicks != 0)
-        failure += kithi_fit_walk_failure(fit, load + 5 * deviation, keys->n) +
-                   larger_sets(fit, load) * overfull_pairs(c - 1, regions, half, keys->log_smaller_sets) *
-                       exp(fit->kicks * log1p(-1.0 / c));
+    double failure = overload + larger_sets_factor(layout, load) * overfull_pairs(c, regions, half, keys->log_sets) +
+                     search_failure(layout, regions, half, load, deviation);
+    if (layout->kicks != 0)
+        failure += kithi_fit_walk_failure(layout, load + 5 * deviation, keys->n) +
+                   larger_sets_factor(layout, load) * overfull_pairs(c - 1, regions, half, keys->log_smaller_sets) *
+                       exp(layout->kicks * log1p(-1.0 / c));
     return fmin(1, failure);
 }
 
-double kithi_fit_room_failure(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n) {
-    key_terms keys = key_terms_of(fit, (double)n);
-    return room_failure(fit, (double)size->regions, (double)size->half, &keys);
+double kithi_fit_room_failure(const kithi_fit_layout *layout, const kithi_fit_size *size, uint64_t n) {
+    key_terms keys = key_terms_of(layout, (double)n);
+    return room_failure(layout, (double)size->regions, (double)size->half, &keys);
 }
 
 /* Sets means[i - 1] to M(i) of fit.h, i = 1 … EXCESS_MAX. Stirling's number S(k, j) is the number of ways to divide
@@ -275,9 +278,9 @@ double kithi_fit_room_failure(const kithi_fit_layout *fit, const kithi_fit_size 
  *
  * The term j = k, where all fingerprints differ, is already counted by room_failure(). If x > 1, most of the sum is the
  * term j = 1. */
-static void count_collision_sets(const kithi_fit_layout *fit, double regions, double half, double fingerprint_max,
+static void count_collision_sets(const kithi_fit_layout *layout, double regions, double half, double fingerprint_max,
                                  const key_terms *keys, double means[EXCESS_MAX]) {
-    unsigned c = key_slots(fit);
+    unsigned c = key_slots(layout);
     double x = half / fingerprint_max, sets = overfull_pairs(c, regions, half, keys->log_sets);
     for (unsigned k = c + 1; k <= c + EXCESS_MAX; k++) {
         const double *stirling = keys->stirling[k - c - 1];
@@ -297,87 +300,88 @@ typedef struct collisions {
     double regions, means[EXCESS_MAX], sets, entries;
 } collisions;
 
-static collisions collisions_of(const kithi_fit_layout *fit, double regions, double half, double fingerprint_max,
+static collisions collisions_of(const kithi_fit_layout *layout, double regions, double half, double fingerprint_max,
                                 const key_terms *keys) {
-    collisions w = {.regions = regions};
-    double load = keys->n / regions / slots_of(fit, half);
-    if (load >= limits_of(fit).load) {
-        w.sets = w.entries = INFINITY;
-        return w;
+    collisions expected = {.regions = regions};
+    double load = keys->n / regions / slots_of(layout, half);
+    if (load >= limits_of(layout).load) {
+        expected.sets = expected.entries = INFINITY;
+        return expected;
     }
-    count_collision_sets(fit, regions, half, fingerprint_max, keys, w.means);
-    double factor = larger_sets(fit, load) / regions;
+    count_collision_sets(layout, regions, half, fingerprint_max, keys, expected.means);
+    double factor = larger_sets_factor(layout, load) / regions;
     for (unsigned i = 0; i < EXCESS_MAX; i++) {
-        w.means[i] *= factor;
-        w.sets += w.means[i];
-        w.entries += (i + 1) * w.means[i];
+        expected.means[i] *= factor;
+        expected.sets += expected.means[i];
+        expected.entries += (i + 1) * expected.means[i];
     }
-    return w;
+    return expected;
 }
 
-#define STASHES (KITHI_FIT_STASH_MAX + 1)
+#define STASH_SIZES (KITHI_FIT_STASH_MAX + 1) /* a stash has 0 … KITHI_FIT_STASH_MAX entries */
 
 /* Sets overflow[s], s = 0 … KITHI_FIT_STASH_MAX, to an upper estimate of the probability that one of the regions needs
  * more than s entries. */
-static void compute_overflow(const collisions *w, double overflow[STASHES]) {
+static void compute_overflow(const collisions *expected, double overflow[STASH_SIZES]) {
     enum { TERMS = 2 * KITHI_FIT_STASH_MAX };
     double p[TERMS + 1]; /* p[k]: the probability that a region needs k entries, by Panjer's recursion */
-    bool too_many = !(w->entries <= KITHI_FIT_STASH_MAX);
-    p[0] = exp(-w->sets);
+    bool too_many = !(expected->entries <= KITHI_FIT_STASH_MAX);
+    p[0] = exp(-expected->sets);
     for (unsigned k = 1; k <= TERMS && !too_many; k++) {
         double sum = 0;
         for (unsigned i = 1; i <= EXCESS_MAX && i <= k; i++)
-            sum += i * w->means[i - 1] * p[k - i];
+            sum += i * expected->means[i - 1] * p[k - i];
         p[k] = sum / k;
     }
     double sum = 0; /* p[k] + p[k + 1] + …, added from the end, so that nothing cancels */
     for (unsigned k = TERMS; k > 0; k--) {
         sum += too_many ? 1 : p[k];
-        if (k <= STASHES)
-            overflow[k - 1] = fmin(1, w->regions * sum);
+        if (k <= STASH_SIZES)
+            overflow[k - 1] = fmin(1, expected->regions * sum);
     }
 }
 
-/* Returns whether a stash of this size is large enough. */
-static bool is_large_enough(unsigned stash, const kithi_fit_layout *fit, double regions, double half,
-                            double fingerprint_max, const key_terms *keys) {
-    collisions w = collisions_of(fit, regions, half, fingerprint_max, keys);
+/* Returns whether a stash of this many entries is large enough. */
+static bool stash_is_large_enough(unsigned stash, const kithi_fit_layout *layout, double regions, double half,
+                                  double fingerprint_max, const key_terms *keys) {
+    collisions expected = collisions_of(layout, regions, half, fingerprint_max, keys);
     /* A set needs at most EXCESS_MAX entries, so more than `stash` entries are needed only for
      * m = stash / EXCESS_MAX + 1 sets or more. A Poisson variable of mean `sets` is m or more with a probability of at
      * most sets^m. */
     /* NOLINTNEXTLINE(bugprone-integer-division): m is a whole number */
-    if (regions * pow(w.sets, stash / EXCESS_MAX + 1) <= OVERFLOW_MAX)
+    if (regions * pow(expected.sets, stash / EXCESS_MAX + 1) <= OVERFLOW_MAX)
         return true;
-    double overflow[STASHES];
-    compute_overflow(&w, overflow);
+    double overflow[STASH_SIZES];
+    compute_overflow(&expected, overflow);
     return overflow[stash] <= OVERFLOW_MAX;
 }
 
-static collisions collisions_of_size(const kithi_fit_layout *fit, const kithi_fit_size *size, const key_terms *keys) {
-    return collisions_of(fit, (double)size->regions, (double)size->half,
-                         (double)kithi_fit_fingerprint_max(fit, size->slot_bits), keys);
+static collisions collisions_of_size(const kithi_fit_layout *layout, const kithi_fit_size *size,
+                                     const key_terms *keys) {
+    return collisions_of(layout, (double)size->regions, (double)size->half,
+                         (double)kithi_fit_fingerprint_max(layout, size->slot_bits), keys);
 }
 
-double kithi_fit_overflow(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n) {
-    key_terms keys = key_terms_of(fit, (double)n);
-    collisions w = collisions_of_size(fit, size, &keys);
-    double overflow[STASHES];
-    compute_overflow(&w, overflow);
+double kithi_fit_overflow(const kithi_fit_layout *layout, const kithi_fit_size *size, uint64_t n) {
+    key_terms keys = key_terms_of(layout, (double)n);
+    collisions expected = collisions_of_size(layout, size, &keys);
+    double overflow[STASH_SIZES];
+    compute_overflow(&expected, overflow);
     return overflow[size->stash];
 }
 
 /* Returns the smallest stash whose overflow is improbable enough, or the largest stash if none is. n keys never need
  * more than n - c entries. */
-static unsigned choose_stash(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n,
+static unsigned choose_stash(const kithi_fit_layout *layout, const kithi_fit_size *size, uint64_t n,
                              const key_terms *keys) {
-    uint64_t c = key_slots(fit);
-    if (fit->kicks != 0 || n <= c)
+    uint64_t c = key_slots(layout);
+    if (layout->kicks != 0 || n <= c)
         return 0;
-    collisions w = collisions_of_size(fit, size, keys);
-    if (w.regions * w.sets <= OVERFLOW_MAX)
+    collisions expected = collisions_of_size(layout, size, keys);
+    if (expected.regions * expected.sets <= OVERFLOW_MAX)
         return 0; /* the probability that there is any set is at most the expected number of sets */
-    double overflow[STASHES];
-    compute_overflow(&w, overflow);
+    double overflow[STASH_SIZES];
+    compute_overflow(&expected, overflow);
     unsigned stash = 0;
     while (stash < KITHI_FIT_STASH_MAX && stash < n - c && overflow[stash] > OVERFLOW_MAX)
         stash++;
@@ -387,7 +391,7 @@ static unsigned choose_stash(const kithi_fit_layout *fit, const kithi_fit_size *
 /* The input of the search for a size: the layout, the number of keys, fingerprints 1 … fingerprint_max, the size of a
  * stash, and whether any number of fingerprint collisions is accepted. */
 typedef struct task {
-    const kithi_fit_layout *fit;
+    const kithi_fit_layout *layout;
     key_terms keys;
     double fingerprint_max;
     unsigned stash;
@@ -395,10 +399,11 @@ typedef struct task {
 } task;
 
 static bool fits(const task *t, double regions, double half) {
-    return t->keys.n <= limits_of(t->fit).planned * regions * slots_of(t->fit, half) &&
-           room_failure(t->fit, regions, half, &t->keys) <=
-               (t->fit->kicks != 0 ? WALK_FAILURE_MAX : ROOM_FAILURE_MAX) &&
-           (t->any_collisions || is_large_enough(t->stash, t->fit, regions, half, t->fingerprint_max, &t->keys));
+    return t->keys.n <= limits_of(t->layout).planned * regions * slots_of(t->layout, half) &&
+           room_failure(t->layout, regions, half, &t->keys) <=
+               (t->layout->kicks != 0 ? WALK_FAILURE_MAX : ROOM_FAILURE_MAX) &&
+           (t->any_collisions ||
+            stash_is_large_enough(t->stash, t->layout, regions, half, t->fingerprint_max, &t->keys));
 }
 
 /* Returns the smallest `half`, but at least `least`, with which the keys fit into this many regions. They are known to
@@ -426,11 +431,11 @@ static uint64_t power_of_two_from(uint64_t x) {
 
 /* Returns the largest allowed number of places in half a region. With b = 1 a key has only two candidate slots. In
  * smaller regions it is more likely that three keys have the same two, so regions are as large as possible. */
-static uint64_t half_limit(const kithi_fit_layout *fit, unsigned slot_bits) {
-    uint64_t limit = fit->windows ? REGION_SLOTS / 2 - 1 : REGION_SLOTS / 2 / fit->place_slots;
-    if (fit->place_slots == 1 || fit->one_region)
-        limit = (fit->power_of_two ? POWER_HALF_MAX : ANY_HALF_MAX) / fit->place_slots;
-    if (fit->power_of_two && !fit->one_region && limit > UINT64_C(1) << (slot_bits - 1))
+static uint64_t half_limit(const kithi_fit_layout *layout, unsigned slot_bits) {
+    uint64_t limit = layout->windows ? REGION_SLOTS / 2 - 1 : REGION_SLOTS / 2 / layout->place_slots;
+    if (layout->place_slots == 1 || layout->one_region)
+        limit = (layout->power_of_two ? POWER_HALF_MAX : ANY_HALF_MAX) / layout->place_slots;
+    if (layout->power_of_two && !layout->one_region && limit > UINT64_C(1) << (slot_bits - 1))
         limit = UINT64_C(1) << (slot_bits - 1);
     return limit;
 }
@@ -440,12 +445,12 @@ static uint64_t half_limit(const kithi_fit_layout *fit, unsigned slot_bits) {
  * size, or if a lower bound of its bits is already `bits` or more. Even if the result is true, the size may have more
  * than `bits` bits: the caller must check that. */
 static bool choose_regions(const task *t, double pairs, double bits, kithi_fit_size *size) {
-    uint64_t limit = half_limit(t->fit, size->slot_bits);
-    double largest = (double)limit, region_bits = slots_of(t->fit, largest) * size->slot_bits;
-    if (slots_of(t->fit, pairs) * size->slot_bits >= bits)
+    uint64_t limit = half_limit(t->layout, size->slot_bits);
+    double largest = (double)limit, region_bits = slots_of(t->layout, largest) * size->slot_bits;
+    if (slots_of(t->layout, pairs) * size->slot_bits >= bits)
         return false;
     double low = 0, high = fmax(1, ceil(pairs / largest));
-    if (t->fit->one_region && (high > 1 || !fits(t, 1, largest)))
+    if (t->layout->one_region && (high > 1 || !fits(t, 1, largest)))
         return false;
     /* Finds the fewest regions of the largest size that fit, by doubling and then bisection. */
     while (!fits(t, high, largest)) {
@@ -464,52 +469,54 @@ static bool choose_regions(const task *t, double pairs, double bits, kithi_fit_s
             low = middle;
     }
     double least = fmax(1, ceil(pairs / high));
-    if (fmax((high - 1) * region_bits, high * slots_of(t->fit, least) * size->slot_bits) >= bits)
+    if (fmax((high - 1) * region_bits, high * slots_of(t->layout, least) * size->slot_bits) >= bits)
         return false;
     size->regions = (uint64_t)high;
     size->half = smallest_half(t, high, (uint64_t)least, limit);
-    if (t->fit->power_of_two)
+    if (t->layout->power_of_two)
         size->half = power_of_two_from(size->half); /* the limit is a power of two, too */
     return true;
 }
 
-/* The bits of slots and stashes. A region without a stash has 8 bytes of padding in its place (kithi_cf_stride). */
-static double total_bits(const kithi_fit_layout *fit, const kithi_fit_size *size) {
+/* The bits of slots and stashes. A region without a stash has 8 bytes of padding instead (kithi_cf_stride). */
+static double total_bits(const kithi_fit_layout *layout, const kithi_fit_size *size) {
     return (double)size->regions *
-           ((double)kithi_fit_region_slots(fit, size->half) * size->slot_bits + 64 * fmax(1, size->stash));
+           ((double)kithi_fit_region_slots(layout, size->half) * size->slot_bits + 64 * fmax(1, size->stash));
 }
 
 /* A filter of at most this many slots may need fewer bits in total with a smaller stash and a few more slots, because
  * additional slots make fingerprint collisions less likely. (In a larger filter a stash is less than 2% of the
  * bits.) */
-#define TRADED_SLOTS (UINT64_C(1) << 12)
+#define SMALL_FILTER_SLOTS (UINT64_C(1) << 12)
 
 /* Chooses regions and stash for *size, whose slot_bits are set. Returns false if that takes more than `bits` bits. */
 static bool choose_regions_and_stash(task *t, double pairs, double bits, uint64_t n, kithi_fit_size *size) {
-    t->stash = t->fit->kicks != 0 ? 0 : KITHI_FIT_STASH_MAX;
+    t->stash = t->layout->kicks != 0 ? 0 : KITHI_FIT_STASH_MAX;
     if (!choose_regions(t, pairs, bits + 1, size))
         return false;
-    size->stash = choose_stash(t->fit, size, n, &t->keys);
-    bool is_small = size->regions * kithi_fit_region_slots(t->fit, size->half) <= TRADED_SLOTS && !t->any_collisions;
+    size->stash = choose_stash(t->layout, size, n, &t->keys);
+    bool is_small =
+        size->regions * kithi_fit_region_slots(t->layout, size->half) <= SMALL_FILTER_SLOTS && !t->any_collisions;
     for (t->stash = size->stash; t->stash > 0 && is_small;) {
         t->stash--;
         kithi_fit_size trial = {.slot_bits = size->slot_bits, .stash = t->stash};
-        if (choose_regions(t, pairs, total_bits(t->fit, size), &trial) &&
-            total_bits(t->fit, &trial) < total_bits(t->fit, size))
+        if (choose_regions(t, pairs, total_bits(t->layout, size), &trial) &&
+            total_bits(t->layout, &trial) < total_bits(t->layout, size))
             *size = trial;
     }
-    return total_bits(t->fit, size) <= bits;
+    return total_bits(t->layout, size) <= bits;
 }
 
 /* Returns the slot width, `from` … `to`, that probably gives the smallest size. For each width it counts only the
  * slots that are certainly needed. Their number is the larger of two: n / planned, and the number of slots with which
  * there are `combinations` combinations of a pair and a fingerprint. */
-static unsigned expected_width(const kithi_fit_layout *fit, double n, double combinations, unsigned from, unsigned to) {
+static unsigned expected_width(const kithi_fit_layout *layout, double n, double combinations, unsigned from,
+                               unsigned to) {
     unsigned best = from;
     double best_bits = INFINITY;
     for (unsigned width = from; width <= to; width++) {
-        double pairs = ceil(combinations / (double)kithi_fit_fingerprint_max(fit, width));
-        double bits = width * fmax(n / limits_of(fit).planned, slots_of(fit, pairs));
+        double pairs = ceil(combinations / (double)kithi_fit_fingerprint_max(layout, width));
+        double bits = width * fmax(n / limits_of(layout).planned, slots_of(layout, pairs));
         if (bits <= best_bits) {
             best = width;
             best_bits = bits;
@@ -529,23 +536,24 @@ typedef struct smallest {
  * slots is better, because its rate is lower. */
 static void try_width(task *t, unsigned width, double combinations, uint64_t n, smallest *best) {
     kithi_fit_size size = {.slot_bits = width};
-    t->fingerprint_max = (double)kithi_fit_fingerprint_max(t->fit, width);
-    if (t->keys.n / limits_of(t->fit).planned * width > best->bits ||
+    t->fingerprint_max = (double)kithi_fit_fingerprint_max(t->layout, width);
+    if (t->keys.n / limits_of(t->layout).planned * width > best->bits ||
         !choose_regions_and_stash(t, ceil(combinations / t->fingerprint_max), best->bits, n, &size))
         return;
-    double bits = total_bits(t->fit, &size);
+    double bits = total_bits(t->layout, &size);
     if (!best->found || bits < best->bits || width > best->size.slot_bits)
         *best = (smallest){size, bits, true};
 }
 
-bool kithi_fit_choose(const kithi_fit_layout *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size) {
+bool kithi_fit_choose(const kithi_fit_layout *layout, uint64_t n, double rate, unsigned slot_bits,
+                      kithi_fit_size *size) {
     /* With this many combinations of a pair and a fingerprint the rate is kept whatever the keys are (fit.h). The
      * factor makes up for rounding errors. */
     double combinations = (double)n / rate * (1 + 1e-12);
-    unsigned from = slot_bits != 0 ? slot_bits : limits_of(fit).fingerprint_bits + fit->window_bits;
+    unsigned from = slot_bits != 0 ? slot_bits : limits_of(layout).fingerprint_bits + layout->window_bits;
     unsigned to = slot_bits != 0 ? slot_bits : SLOT_BITS_MAX;
-    unsigned first = expected_width(fit, (double)n, combinations, from, to);
-    task t = {.fit = fit, .keys = key_terms_of(fit, (double)n), .any_collisions = slot_bits != 0};
+    unsigned first = expected_width(layout, (double)n, combinations, from, to);
+    task t = {.layout = layout, .keys = key_terms_of(layout, (double)n), .any_collisions = slot_bits != 0};
     smallest best = {.bits = 0x1p62};
     /* The first width tried is probably the best. try_width() then rejects most other widths early, because they need
      * more bits than that one. */

@@ -16,10 +16,10 @@
  * Fingerprint collisions: more than c keys have the same pair of places, and at least two of them have equal
  * fingerprints. (If all their fingerprints differ, this counts as no room.) Two keys with equal fingerprints that share
  * one place share the other one, too. If there are fewer fingerprints than places, keys share a pair far more often
- * because of equal fingerprints than because both places coincide by chance. More fingerprint bits help against
- * collisions; more slots hardly do. But few keys collide, and each region has a stash for them
- * (filters/common/cuckoo_stash.h), so collisions make an add fail only if the stash of its region is full. How many
- * entries the stashes need is computed below.
+ * because of equal fingerprints than because both places coincide by chance. One more fingerprint bit doubles the
+ * number of fingerprints and so helps against collisions; a few more slots hardly do. But few keys collide, and each
+ * region has a stash for them (filters/common/cuckoo_stash.h). So collisions make an add fail only if the stash of its
+ * region is full. How many entries the stashes need is computed below.
  *
  * Let there be P places in each half of a region (the field `half`), R regions and F fingerprints. A place and a
  * fingerprint determine the other place, so a fingerprint has P possible pairs in a region, and there are R*P*F
@@ -39,13 +39,14 @@
  * exponential tail, too (plan/fit.c). Filters with random walks have no stash.
  *
  * The size of a stash. Let M(i) be the expected number of sets of c + i keys that have the same pair of places, at
- * least two of them with equal fingerprints. In large regions all keys of most of these sets have the same fingerprint,
- * and M(i) is nearly (n choose c + i) / (R P F)^(c + i - 1). Such a set needs i entries of a stash. Sets are rare and
- * nearly independent, so the number of entries that a region needs is a compound Poisson variable: the sum over i = 1,
- * 2, … of i times a Poisson variable of mean M(i) / R. Larger sets contain smaller ones, which are counted again, so
- * the estimate errs on the safe side. The stash has the smallest number of entries such that the probability that one
- * of the R regions needs more is at most 10^-8. For example, 10^8 keys in windows with slots of 9 bits need 0.0025
- * entries on average, in all regions together, and a stash of two entries per region is enough. */
+ * least two of them with equal fingerprints. In large regions, all keys of such a set usually have the same
+ * fingerprint. Then M(i) is nearly (n choose c + i) / (R P F)^(c + i - 1). A set of c + i keys needs i entries of a
+ * stash. Sets are rare and nearly independent, so the number of entries that a region needs is a compound Poisson
+ * variable: the sum over i = 1, 2, … of i times a Poisson variable of mean M(i) / R. Larger sets contain smaller ones,
+ * which are counted again, so the estimate errs on the safe side. The stash has the smallest number of entries such
+ * that the probability that one of the R regions needs more is at most 10^-8. For example, 10^8 keys in windows with
+ * slots of 9 bits need 0.0025 entries on average, in all regions together, and a stash of two entries per region is
+ * enough. */
 #ifndef KITHI_PLAN_FIT_H
 #define KITHI_PLAN_FIT_H
 
@@ -74,30 +75,31 @@ typedef struct kithi_fit_size {
 } kithi_fit_size;
 
 /* Returns the number of slots in a region. */
-uint64_t kithi_fit_region_slots(const kithi_fit_layout *fit, uint64_t half);
+uint64_t kithi_fit_region_slots(const kithi_fit_layout *layout, uint64_t half);
 
 /* Returns F, the largest fingerprint: fingerprints are 1 … F. */
-uint64_t kithi_fit_fingerprint_max(const kithi_fit_layout *fit, unsigned slot_bits);
+uint64_t kithi_fit_fingerprint_max(const kithi_fit_layout *layout, unsigned slot_bits);
 
 /* kithi_fit_rate() returns the expected rate with n keys. The other two return upper estimates of the probability that
  * n distinct keys do not fit: kithi_fit_room_failure() because there is no room, or because a search or walk is too
  * short, and kithi_fit_overflow() because fingerprint collisions need more entries than the stash of a region has. */
-double kithi_fit_rate(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n);
-double kithi_fit_room_failure(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n);
-double kithi_fit_overflow(const kithi_fit_layout *fit, const kithi_fit_size *size, uint64_t n);
+double kithi_fit_rate(const kithi_fit_layout *layout, const kithi_fit_size *size, uint64_t n);
+double kithi_fit_room_failure(const kithi_fit_layout *layout, const kithi_fit_size *size, uint64_t n);
+double kithi_fit_overflow(const kithi_fit_layout *layout, const kithi_fit_size *size, uint64_t n);
 
-/* An upper estimate of the probability that one of `keys` random walks at this load needs more than fit->kicks moves.
- * kithi_fit_room_failure() includes it. */
-double kithi_fit_walk_failure(const kithi_fit_layout *fit, double load, double keys);
+/* An upper estimate of the probability that one of `keys` random walks at this load needs more than layout->kicks
+ * moves. kithi_fit_room_failure() includes it. */
+double kithi_fit_walk_failure(const kithi_fit_layout *layout, double load, double keys);
 
 /* An upper estimate of the share of the adds at this load whose search examines more than this many places, in a large
  * region. */
-double kithi_fit_search_tail(const kithi_fit_layout *fit, double load, double places);
+double kithi_fit_search_tail(const kithi_fit_layout *layout, double load, double places);
 
 /* Finds the size with the fewest bits in total for which n/(R P F) is at most `rate`, the probability of a room failure
  * is at most 10^-9 (for random walks 9 * 10^-7), and that of a stash overflow is at most 10^-8. If slot_bits is not 0,
  * slots have that width, and the largest stash is chosen if none is large enough. Returns false if no such size is
  * smaller than 2^62 bits. */
-bool kithi_fit_choose(const kithi_fit_layout *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size);
+bool kithi_fit_choose(const kithi_fit_layout *layout, uint64_t n, double rate, unsigned slot_bits,
+                      kithi_fit_size *size);
 
 #endif

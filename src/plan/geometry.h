@@ -31,9 +31,9 @@ typedef struct kithi_lanes_geometry {
 
 /* How the slots of a place are loaded. A place is a bucket or, in overlap, a window: two neighbouring slots. Code that
  * handles several slots of a place at once loads them as words. A place of at most 64 bits is one word. A larger one is
- * halved until each part has at most 64 bits, and each part is a word. Slot i of a word is slot_bits bits from bit
- * i * slot_bits on. A word can begin in the middle of a byte. If it then extends over nine bytes, one load of 8 bytes
- * is not enough, and the word is called long. */
+ * halved until each part has at most 64 bits, and each part is a word. Slot i of a word has slot_bits bits and begins
+ * at bit i * slot_bits. A word can begin in the middle of a byte. If it then extends over nine bytes, one load of 8
+ * bytes is not enough, and the word is called long. */
 typedef enum kithi_cf_form {
     KITHI_ONE_WORD,       /* a place is one word, which is never long */
     KITHI_TWO_WORDS,      /* a place is two words, which are never long */
@@ -41,7 +41,7 @@ typedef enum kithi_cf_form {
     KITHI_ANY_WORDS,      /* all other cases: any number of words, which may be long */
 } kithi_cf_form;
 
-#define KITHI_FIT_STASH_MAX 64 /* the most entries of a stash, which is searched from its beginning */
+#define KITHI_FIT_STASH_MAX 64 /* the most entries of a stash: few, because it is searched from its beginning */
 
 /* The most slots that the search for a free slot visits: see filters/common/cuckoo_search.h, and plan/fit.c for why
  * this is enough. It is a multiple of every possible number of slots in a bucket. */
@@ -69,16 +69,16 @@ typedef struct kithi_cf_geometry {
     uint32_t last_byte;       /* the last byte that a place may reach, if the byte in which it begins is byte 0 */
     uint32_t last_shift;      /* number of the lowest bit of the last slot of a word */
     kithi_cf_form form;
-    bool plain; /* `usual` (below) is true, and places are buckets that begin at a byte: nothing needs to be shifted */
-    uint32_t place_bytes; /* bytes from one place to the next, if `plain` */
     /* `form` is KITHI_ONE_WORD, kithi_partner() computes the other place, and rest_shift is 0. (Not related to `usual`
      * in kind.h.) */
     bool usual;
-    uint64_t low_bits;  /* a mask: the lowest bit of each slot of a word */
-    uint64_t high_bits; /* a mask: the highest bit of each slot of a word */
+    bool plain; /* `usual` is true, and places are buckets that begin at a byte: nothing needs to be shifted */
+    uint32_t place_bytes; /* bytes from one place to the next, if `plain` */
+    uint64_t low_bits;    /* a mask: the lowest bit of each slot of a word */
+    uint64_t high_bits;   /* a mask: the highest bit of each slot of a word */
     /* A word with one field of slot_bits bits per slot. Field i (bits i * slot_bits … (i + 1) * slot_bits - 1) is the
-     * code (core/batch.h) that a key has in slot i of a place minus the one that it has in slot 0: i in overlap,
-     * otherwise 0. */
+     * difference between a key's code (core/batch.h) in slot i of a place and its code in slot 0. That is i in overlap
+     * and 0 in cuckoo. */
     uint64_t code_steps;
 } kithi_cf_geometry;
 
@@ -93,8 +93,9 @@ typedef struct kithi_fuse_geometry {
     uint64_t shard_bytes; /* the seed, the cells and the padding */
 } kithi_fuse_geometry;
 
-/* ribbon. A shard has up to three levels, 0 … 2. A key that does not fit in a level is stored in the next one or, after
- * the last, in the stash. The marks of a level say which keys are not in it (filters/ribbon.c). */
+/* ribbon. A shard has up to three levels, 0 … 2. In each level a key has a ribbon, which is 64 consecutive slots. The
+ * key is stored in the first level in which it fits or, if there is none, in the stash. The marks of a level say which
+ * keys are not stored in it (filters/ribbon.c). */
 typedef struct kithi_ribbon_geometry {
     uint64_t bits;     /* f: bits of a fingerprint and of a slot */
     uint64_t slots[3]; /* number of slots of each level of a shard, a multiple of 64; 0: there is no such level */
@@ -112,7 +113,7 @@ typedef struct kithi_layers_geometry {
     uint64_t inner;          /* id of the kind that every layer has */
     uint64_t growth;         /* capacity of a new layer, as a multiple of the previous one */
     uint64_t count;          /* number of layers */
-    uint64_t first_capacity; /* of layer 0 */
+    uint64_t first_capacity; /* capacity of layer 0 */
     /* The options of the inner kind that hold for every layer, 16 bits each, option 0 in the lowest bits: value + 1, or
      * 0 if the option was not given. */
     uint64_t inner_options[2];

@@ -1,7 +1,7 @@
-/* Parses and checks the options of a kind. The strings in a kith_option are shown by the tools and are also the grammar
- * that is checked here, for example "4..32" or "halves|simple", so that the two cannot diverge. Words may precede a
- * range, as in "auto|2..32". The value of a word is its index, so a range that follows w words must begin at w or
- * above. "kind" stands for the name of any filter kind. */
+/* Parses and checks the options of a kind. The string `values` in a kith_option, for example "4..32" or
+ * "halves|simple", is what the tools show to users. It is also the grammar that is checked here, so the two cannot
+ * diverge. Words may precede a range, as in "auto|2..32". The value of a word is its index, so a range that follows w
+ * words must begin at w or above. "kind" stands for the name of any filter kind. */
 #include "plan/options.h"
 
 #include <assert.h>
@@ -40,7 +40,8 @@ static bool read_word(const char *words, const char *text, size_t length, uint64
     return false;
 }
 
-/* The values of an option: a number of words, then the numbers lowest … highest (none if lowest > highest). */
+/* The values of an option: 0 … words - 1, which stand for its words, and lowest … highest, the numbers of its range.
+ * (lowest > highest: there is no range.) */
 typedef struct range {
     uint64_t words, lowest, highest;
 } range;
@@ -56,10 +57,10 @@ static range read_range(const char *values) {
         r.words++;
         return r;
     }
-    bool grammar =
+    bool parsed =
         read_number(last, (size_t)(dots - last), &r.lowest) && read_number(dots + 2, strlen(dots + 2), &r.highest);
-    assert(grammar && r.lowest >= r.words);
-    (void)grammar;
+    assert(parsed && r.lowest >= r.words);
+    (void)parsed;
     return r;
 }
 

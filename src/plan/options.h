@@ -4,19 +4,19 @@
 
 #include <kith/plan.h>
 
-/* The most options that a kind may have; check the length of your list with static_assert. */
+/* The most options that a kind may have, together with those of its inner kind. */
 #define KITHI_OPTIONS_MAX 8
 
-/* Returns whether the value of an option is the name of a kind of filter, as of inner=KIND. */
+/* Returns whether the value of an option is the name of a filter kind, for example inner=KIND. */
 bool kithi_option_is_kind(const kith_option *option);
 
 /* For options whose value is the name of a kind: sets *value to the id of the kind with this name. Returns false if
  * there is no such kind. */
 typedef bool (*kithi_kind_resolver)(const char *name, size_t length, uint64_t *value);
 
-/* Sets values[i] for options[i] from `text` (NULL: no options given) or from its default. If the value is one of
- * several words, like "halves|simple" (see kith_option), values[i] is the index of the word. Fails with KITH_E_OPTION
- * if a name is unknown or occurs twice, or a value is missing or out of range. */
+/* Sets values[i] to the value that `text` (NULL: no options given) has for options[i], or else to its default. If the
+ * value is one of several words, like "halves|simple" (see kith_option), values[i] is the index of the word. Fails with
+ * KITH_E_OPTION if a name is unknown or occurs twice, or a value is missing or out of range. */
 kith_status kithi_options_read(const char *text, const kith_option *options, size_t option_count,
                                kithi_kind_resolver resolve, uint64_t *values);
 

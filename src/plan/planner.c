@@ -1,11 +1,13 @@
 /* The planner: computes the third of capacity, rate and bytes from the other two.
  *
- * A kind only computes its parameters from capacity and rate. More capacity and a lower rate need more bytes. If bytes
+ * A kind only computes its parameters from capacity and rate. More capacity or a lower rate needs more bytes. If bytes
  * are given, the planner therefore finds the rate or the capacity by bisection: the logarithm of the rate with a
  * precision of 2^-30, the capacity exactly.
  *
- * If the spec does not name a kind, every kind is planned and the best one wins. If no kind alone supports what is
- * needed, every kind that contains another (one of its options is a kind) is planned with every inner kind. */
+ * If the spec does not name a kind, every kind is planned and the best one wins. (Static kinds take part only if
+ * nothing will be added later.) If no kind alone supports what is needed, every kind that contains another (one of its
+ * options is a kind) is planned with every inner kind. A named kind without options that does not support what is
+ * needed is tried in the same way, as the outer or as the inner kind. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -24,7 +26,7 @@ static bool digests_suffice(uint64_t capacity, double rate) {
     return (double)capacity * 0x1p-64 <= rate / 100;
 }
 
-static kith_status plan_attempt(const kithi_kind *kind, const kithi_request *request, kithi_head *head,
+static kith_status plan_request(const kithi_kind *kind, const kithi_request *request, kithi_head *head,
                                 kithi_shape *shape) {
     uint64_t capacity = request->capacity;
     double rate = request->rate;
@@ -51,7 +53,7 @@ static kith_status plan_attempt(const kithi_kind *kind, const kithi_request *req
 kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
                        kithi_head *head, kithi_shape *shape) {
     kithi_request request = {.capacity = capacity, .rate = rate, .options = options};
-    return plan_attempt(kind, &request, head, shape);
+    return plan_request(kind, &request, head, shape);
 }
 
 static uint64_t block_bytes_of(const kithi_head *head) {
@@ -112,8 +114,8 @@ static kith_status solve_capacity(const problem *p, double rate, kithi_head *hea
     return KITH_OK;
 }
 
-static kith_status plan_with(const kithi_kind *kind, const uint64_t *options, const kith_filter_spec *spec,
-                             kithi_head *head) {
+static kith_status plan_with_options(const kithi_kind *kind, const uint64_t *options, const kith_filter_spec *spec,
+                                     kithi_head *head) {
     problem p = {kind, options, spec->bytes};
     kithi_shape shape;
     kith_status status;
@@ -131,8 +133,8 @@ static kith_status plan_with(const kithi_kind *kind, const uint64_t *options, co
     if (status != KITH_OK)
         return status;
     uint32_t missing = spec->needs & ~shape.capabilities;
-    /* After KITH_E_KIND, plan_without_notes() tries layers of the kind. A kind without KITH_CAN_ADD is static and
-     * cannot be a layer, so that would not help. */
+    /* After KITH_E_KIND, plan_without_notes() tries layers of the kind. That would not help if the kind lacks
+     * KITH_CAN_ADD: it is then static and cannot be a layer. */
     if ((missing & KITH_CAN_ADD) != 0)
         return KITH_E_UNSUPPORTED;
     return missing == 0 ? KITH_OK : KITH_E_KIND;
@@ -148,7 +150,7 @@ static kith_status plan_kind(const kithi_kind *kind, const kith_filter_spec *spe
     uint32_t missing = spec->options == NULL ? spec->needs & ~kind->info.capabilities : 0;
     if (missing != 0)
         return (missing & KITH_CAN_ADD) != 0 ? KITH_E_UNSUPPORTED : KITH_E_KIND;
-    return plan_with(kind, options, spec, head);
+    return plan_with_options(kind, options, spec, head);
 }
 
 /* Returns whether plan a is better than plan b, by the quantity that the spec leaves open: bytes, rate or capacity. */
@@ -180,7 +182,7 @@ static kith_status plan_best(const kith_filter_spec *spec, kithi_head *head) {
     search s = {spec, head, false, KITH_E_KIND};
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
         const kithi_kind *kind = kithi_kind_at(i);
-        /* Static kinds only if nothing will be added later. */
+        /* Static kinds are planned only if nothing will be added later. */
         if (!kithi_kind_adds(kind) && (!spec->final || (spec->needs & KITH_CAN_ADD) != 0))
             continue;
         kithi_head trial;
@@ -189,8 +191,8 @@ static kith_status plan_best(const kith_filter_spec *spec, kithi_head *head) {
     return s.found ? KITH_OK : s.refusal;
 }
 
-/* Plans every pair of an outer kind (one that contains another) and an inner kind. If `named` is not NULL, it must be
- * one of the two. */
+/* Plans every pair of an outer kind (one that contains another) and an inner kind, and returns the best plan. If
+ * `named` is not NULL, it must be one of the two. */
 static kith_status plan_inside(const kithi_kind *named, const kith_filter_spec *spec, kithi_head *head) {
     search s = {spec, head, false, KITH_E_KIND};
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
@@ -209,7 +211,7 @@ static kith_status plan_inside(const kithi_kind *named, const kith_filter_spec *
             kith_status status = kithi_kind_options(outer, NULL, options);
             options[option] = inner->id;
             if (status == KITH_OK)
-                status = plan_with(outer, options, spec, &trial);
+                status = plan_with_options(outer, options, spec, &trial);
             /* KITH_E_OPTION means that `outer` cannot contain `inner`. */
             consider(&s, status == KITH_E_OPTION ? KITH_E_KIND : status, &trial);
         }
@@ -268,21 +270,21 @@ kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head) {
     return KITH_OK;
 }
 
-kith_status kithi_plan_again(const kith_filter_spec *spec, const kithi_head *before, unsigned attempt,
+kith_status kithi_plan_again(const kith_filter_spec *spec, const kithi_head *first, unsigned attempt,
                              kithi_head *head) {
-    const kithi_kind *kind = kithi_kind_by_id(before->kind_id);
+    const kithi_kind *kind = kithi_kind_by_id(first->kind_id);
     uint64_t options[KITHI_OPTIONS_MAX];
     kithi_shape shape;
     kith_status status = kithi_kind_options(kind, spec->options, options);
     if (status != KITH_OK)
         return status;
-    kithi_request request = {before->capacity, before->rate, options, attempt};
-    status = plan_attempt(kind, &request, head, &shape);
+    kithi_request request = {first->capacity, first->rate, options, attempt};
+    status = plan_request(kind, &request, head, &shape);
     if (status != KITH_OK)
         return status;
-    head->hash = before->hash;
-    head->recipe = before->recipe;
-    head->notes_bytes = before->notes_bytes;
+    head->hash = first->hash;
+    head->recipe = first->recipe;
+    head->notes_bytes = first->notes_bytes;
     uint64_t block_bytes = block_bytes_of(head);
     bool too_large =
         (spec->bytes != 0 && block_bytes > spec->bytes) || (spec->max_bytes != 0 && block_bytes > spec->max_bytes);

@@ -17,14 +17,14 @@ double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layo
 /* ---- the rate of a single filter ---- */
 
 /* A normal variable is this many standard deviations or more above its mean with probability 1 in 1000. */
-static const double DEVIATIONS = 3.0902;
+static const double QUANTILE_DEVIATIONS = 3.0902;
 
 /* The fill limit is this many standard deviations above the mean. The rate limit of blocked filters is exceeded with
  * the probability with which a normal variable exceeds its mean by this many standard deviations (lognormal_quantile).
  * Both protect against keys that were chosen to fill or crowd the filter. */
-static const double GUARD = 6;
+static const double LIMIT_DEVIATIONS = 6;
 
-/* The mean and variance of the number of cells hit by n keys. See kithi_fill_limit() in the header. */
+/* The mean and variance of the number of cells that some keys have hit. See kithi_fill_limit() in the header. */
 typedef struct moments {
     double mean, variance;
 } moments;
@@ -57,7 +57,8 @@ static double bloom_slope(unsigned k, double hits) {
 }
 
 /* Returns the rate that the filter has when it first refuses a key, divided by the rate with n keys. The quotient is
- * more than 1 if keys that change no bit are not counted.
+ * more than 1 if keys that change no bit are not counted. The filter has `lanes` lanes of `slice` cells. (In a blocked
+ * filter, `slice` is the number of cells of one lane in all blocks together.)
  *
  * Let r be the rate with n keys (`rate`), and a = d log r / d log n (`slope`). The logarithm of the rate is a concave
  * function of log n, so with x keys the rate is at most r (x/n)^a. Let y n be the number of distinct keys that have
@@ -66,25 +67,25 @@ static double bloom_slope(unsigned k, double hits) {
  *
  *     y = 1 + r/(1 + a) y^(1 + a)
  *
- * and the rate is y^a times as high by then: 1.008 times at a rate of 1%, 1.07 times at 10%. (At high rates the bound
+ * and the rate is y^a times as high by then: 1.008 times at a rate of 1%, 1.08 times at 10%. (At high rates the bound
  * r (x/n)^a is too high and there may be no such y.)
  *
  * The filter also refuses keys when it exceeds the fill limit. In large filters this happens first. The last key that
  * is accepted may exceed the fill limit by a few cells, so `limit` below is higher by one cell per lane. Let m be the
  * number of keys for which the expected number of set cells is `limit`. The filter reaches `limit` after about m keys,
- * and `guarded` below is m/n. */
+ * so y is then m/n, which is `limit_y` below. */
 static double growth_until_full(double rate, double slope, unsigned lanes, uint64_t slice, double n, moments fill,
                                 kithi_counts counts) {
     if (counts == KITHI_COUNTS_ALL_KEYS)
         return 1;
-    double cells = (double)lanes * (double)slice, limit = fill.mean + GUARD * sqrt(fill.variance) + lanes;
-    double guarded = limit < cells ? log1p(-limit / cells) / log1p(-1 / (double)slice) / n : INFINITY;
+    double cells = (double)lanes * (double)slice, limit = fill.mean + LIMIT_DEVIATIONS * sqrt(fill.variance) + lanes;
+    double limit_y = limit < cells ? log1p(-limit / cells) / log1p(-1 / (double)slice) / n : INFINITY;
     double before = 0, y = 1;
-    while (y < guarded && y < 4 && y - before > 1e-6) {
+    while (y < limit_y && y < 4 && y - before > 1e-6) {
         before = y;
         y = 1 + rate / (1 + slope) * pow(y, 1 + slope);
     }
-    return pow(y < 4 ? fmin(y, guarded) : guarded, slope);
+    return pow(y < 4 ? fmin(y, limit_y) : limit_y, slope);
 }
 
 /* What the formulas for slices need in order to cover both layouts: the number of slices, and how many hashes each of
@@ -100,7 +101,7 @@ static hashing hashing_of(unsigned k, uint64_t n, kithi_cells_layout layout) {
 
 /* Returns the expected rate. For one array of m cells it is an approximation with an error of the order 1/m^2. This is
  * enough for growth_until_full(); computing the exact rate would make plans slow. */
-static double near_rate(unsigned k, uint64_t slice, uint64_t n, moments fill, kithi_cells_layout layout) {
+static double approximate_rate(unsigned k, uint64_t slice, uint64_t n, moments fill, kithi_cells_layout layout) {
     if (layout == KITHI_SLICES)
         return kithi_bloom_rate(k, slice, n, layout);
     double spread = 0.5 * k * (k - 1) * fill.variance / (fill.mean * fill.mean);
@@ -112,14 +113,15 @@ static double bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_count
                              double *slope) {
     /* The rate of a filter is the product of the fill fractions of its slices, in which x_1 … x_k cells are set. Slices
      * are independent, and the number of set cells in each is very nearly normally distributed, with some mean mu and
-     * variance v (it is a sum of independent indicators: Vatutin and Mikhailov, 1982). Their sum X is therefore nearly
-     * normal, too, with mean k mu and variance k v. X is a whole number, hence the continuity correction of one half.
-     * For a given X the product is largest if all slices are equal, (X/(k slice))^k, and on average it is lower by the
-     * factor exp(-(k - 1)/2 v/mu^2). The rate of one array is (X/m)^k without such a factor. */
+     * variance v. (It has the distribution of a sum of independent indicators: Vatutin and Mikhailov, 1982.) The sum X
+     * over all slices is therefore nearly normal, too, with mean k mu and variance k v. X is a whole number, hence the
+     * continuity correction of one half. For a given X the product is largest if all slices are equal, (X/(k slice))^k,
+     * and on average it is lower by the factor exp(-(k - 1)/2 v/mu^2). The rate of one array is (X/m)^k without such a
+     * factor. */
     hashing h = hashing_of(k, n, layout);
     double cells = (double)h.slices * (double)slice;
     moments fill = fill_moments(h.slices, slice, 1, h.hashes);
-    double high = fill.mean + DEVIATIONS * sqrt(fill.variance) + 0.5;
+    double high = fill.mean + QUANTILE_DEVIATIONS * sqrt(fill.variance) + 0.5;
     /* A slice gets h.hashes hashes, which set at most h.hashes cells. So no filter has a rate above `bound`, and with
      * few keys most filters come close to it. */
     double bound = fmin(1, exp(k * log(h.hashes / (double)slice)));
@@ -128,7 +130,7 @@ static double bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_count
         return bound;
     double uneven = (h.slices - 1) * 0.5 * h.slices * fill.variance / (fill.mean * fill.mean);
     *slope = bloom_slope(k, h.hashes / (double)slice);
-    double rate = near_rate(k, slice, n, fill, layout);
+    double rate = approximate_rate(k, slice, n, fill, layout);
     double growth = growth_until_full(rate, *slope, h.slices, slice, h.hashes, fill, counts);
     return fmin(exp(k * log(high / cells) - uneven) * growth, bound);
 }
@@ -406,14 +408,14 @@ static inline void add_block(block_sums *sums, const lane_moments *m, const doub
  *
  * EXACT: all terms from the mode outwards until they are negligible, as in kithi_blocked_hit().
  *
- * ROUGH: only every step-th of these terms, where a step is at most 0.8 standard deviations of N. The sums are divided
- * by the sum of the weights, and the terms of a binomial distribution are so regular that leaving out most of them
- * hardly changes the quotients. The sums also end earlier. Below the mode, they end when the weight of the next term is
- * below 10^-8. Above the mode, they end when, in addition, the last term has increased the sum of R^3, in which crowded
- * blocks count most, by less than 10^-7 of that sum. If `mean`, the number of keys per block, is below 1, the limit for
- * the weight is 10^-8 * mean: only blocks that have keys have a rate above 0, and all of them together weigh only about
- * `mean`. At the sizes that plans use, the quantile differs from the exact one by less than 2 * 10^-5 of it (rates of
- * 0.5 to 10^-9, 1 to 10^12 keys). */
+ * ROUGH: only every step-th of these terms. A step is 0.8 standard deviations of N, but at least 1 and at most
+ * STEP_MAX. The sums are divided by the sum of the weights, and the terms of a binomial distribution are so regular
+ * that leaving out most of them hardly changes the quotients. The sums also end earlier. Below the mode, they end when
+ * the weight of the next term is below 10^-8. Above the mode, the last term must also have increased the sum of R^3 by
+ * less than 10^-7 of that sum. (Crowded blocks count most in it.) If `mean`, the number of keys per block, is below 1,
+ * the limit for the weight is 10^-8 * mean: only blocks that have keys have a rate above 0, and all of them together
+ * weigh only about `mean`. At the sizes that plans use, the quantile differs from the exact one by less than 2 * 10^-5
+ * of it (rates of 0.5 to 10^-9, 1 to 10^12 keys). */
 typedef enum precision { EXACT, ROUGH } precision;
 
 #define STEP_MAX 15 /* a product of this many numbers below 2^64 does not overflow a double */
@@ -475,8 +477,9 @@ static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t block
 }
 
 /* Consider the quantile that is `deviations` standard deviations above the mean in a normal distribution. Returns how
- * many standard deviations the same quantile is above the mean in a lognormal distribution of this skewness. For a very
- * large skewness the result would decrease again; then the largest result is returned. */
+ * many standard deviations the same quantile is above the mean in a lognormal distribution of this skewness (in its
+ * mirror image if the skewness is negative). The result increases with the skewness up to a maximum and would then
+ * decrease. Beyond that point the maximum is returned. */
 static double lognormal_quantile(double skewness, double deviations) {
     if (fabs(skewness) < 1e-6)
         return deviations;
@@ -532,12 +535,12 @@ static double blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blo
 
 double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts) {
     double slope;
-    return blocked_quantile(lanes, lane_cells, blocks, n, counts, DEVIATIONS, EXACT, &slope);
+    return blocked_quantile(lanes, lane_cells, blocks, n, counts, QUANTILE_DEVIATIONS, EXACT, &slope);
 }
 
 double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts) {
     double slope;
-    return blocked_quantile(lanes, lane_cells, blocks, n, counts, GUARD, EXACT, &slope);
+    return blocked_quantile(lanes, lane_cells, blocks, n, counts, LIMIT_DEVIATIONS, EXACT, &slope);
 }
 
 void kithi_block_fill_limits(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t keys, double deviations,
@@ -564,17 +567,19 @@ void kithi_block_fill_limits(unsigned lanes, unsigned lane_cells, uint64_t block
     }
 }
 
-/* Returns the exact quantile if it is close to s->rate. Otherwise a rough one is enough to compare it with the rate. */
+/* Returns the rough quantile, unless it is so close to s->rate that only the exact one shows which of the two is
+ * larger. */
 static double blocked_quantile_at(const search *s, uint64_t blocks, double *slope) {
-    double rough = blocked_quantile(s->k, s->lane_cells, blocks, s->n, s->counts, DEVIATIONS, ROUGH, slope);
+    double rough = blocked_quantile(s->k, s->lane_cells, blocks, s->n, s->counts, QUANTILE_DEVIATIONS, ROUGH, slope);
     bool is_close = fabs(rough - s->rate) < 2e-4 * s->rate;
     return is_close ? kithi_blocked_quantile(s->k, s->lane_cells, blocks, s->n, s->counts) : rough;
 }
 
-/* Returns a lower bound of kithi_blocked_rate() that needs no sum over N. By inclusion and exclusion the rate is the
- * sum of (-1)^j (lanes choose j) E a^(jN), where N is the number of keys in a block, a^N with a = 1 - 1/lane_cells is
- * the probability that a given cell of it is still 0, and E a^(jN) = (1 - (1 - a^j)/blocks)^n. The sum loses digits, so
- * a generous bound of its error is subtracted. The result is therefore useful only for high rates. */
+/* Returns a lower bound of kithi_blocked_rate() that needs no sum over N, the number of keys in a block. Let
+ * a = 1 - 1/lane_cells, so that a given cell of a block is still 0 with probability a^N. By inclusion and exclusion the
+ * rate is the sum over j = 0 … lanes of (-1)^j (lanes choose j) E a^(jN), where E a^(jN) = (1 - (1 - a^j)/blocks)^n.
+ * The sum loses digits, so a generous bound of its error is subtracted. The result is therefore useful only for high
+ * rates. */
 static double least_blocked_rate(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n) {
     double sum = 1, sign_choose = 1, power = 1, error = 1e-12;
     for (unsigned j = 1; j <= lanes; j++) {
@@ -610,7 +615,7 @@ uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, d
 static uint64_t fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, double hashes) {
     moments fill = fill_moments(lanes, lane_cells, blocks, hashes);
     double cells = (double)lanes * (double)lane_cells * (double)blocks;
-    return (uint64_t)fmin(ceil(fill.mean + GUARD * sqrt(fill.variance)), cells);
+    return (uint64_t)fmin(ceil(fill.mean + LIMIT_DEVIATIONS * sqrt(fill.variance)), cells);
 }
 
 uint64_t kithi_fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, uint64_t n) {

@@ -1,11 +1,12 @@
 /* plan/sizing.h: the formulas behind the plans of the Bloom and counting kinds. n is the number of keys.
  *
- * `rate` functions return the expectation of a filter's false-positive rate over a random hash, exactly and for every
- * n. But a plan promises the rate of the one filter that is built, and the rates of single filters vary around their
- * expectation. `quantile` functions return a bound that the rate of a single filter exceeds with a probability of about
- * 1 in 1000, and sizes are chosen so that this bound is at most the promised rate. The promise (kith_plan.rate) allows
- * 1 in 200; the margin covers the errors of the approximations. tests/unit/plan_quantiles.c compares the bounds with
- * exact distributions, and single_filters_keep_the_promised_rate in tests/contract compares them with real filters. */
+ * Functions named kithi_…_rate() return the mean of a filter's false-positive rate over random hash functions. Their
+ * formulas are exact for every n. But a plan promises the rate of the one filter that is built, and the rates of single
+ * filters vary around the mean. Functions named kithi_…_quantile() return a bound that the rate of a single filter
+ * exceeds with a probability of about 1 in 1000. Sizes are chosen so that this bound is at most the promised rate. The
+ * promise (kith_plan.rate) allows 1 in 200; the margin covers the errors of the approximations.
+ * tests/unit/plan_quantiles.c compares the bounds with exact distributions, and single_filters_keep_the_promised_rate
+ * in tests/contract compares them with real filters. */
 #ifndef KITHI_PLAN_SIZING_H
 #define KITHI_PLAN_SIZING_H
 
@@ -23,7 +24,7 @@
  *
  * KITHI_WHOLE: one array of m bits for all k hashes; `slice` is m. The k hashes of a key are independent and may
  * coincide. If X bits are set, a lookup returns true with probability (X/m)^k. The rate is the mean of (X/m)^k. It is
- * larger than the k-th power of the mean of X/m: with three keys and a rate of 1%, by 33%. */
+ * larger than the k-th power of the mean of X/m: with three keys, m = 29 and k = 7 it is 1.28% and not 1.05%. */
 double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layout layout);
 
 /* The exact rate of KITHI_WHOLE, with a relative error of about 10^-12 for all m and n (plan/whole_rate.c). */
@@ -49,9 +50,9 @@ double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts
 /* Returns the smallest slice whose quantile is at most `rate`, or 0 if the filter would be larger than 2^62 cells. */
 uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate, kithi_counts counts, kithi_cells_layout layout);
 
-/* Finds the k and slice with the fewest cells whose quantile is at most `rate`. If `given_k` is not 0, that k is used.
- * Returns false if the filter would be larger than 2^62 cells. KITHI_BLOOM_K_MAX is the best k for a rate of 2^-64, the
- * probability that two digests are equal. */
+/* Finds the k and slice that need the fewest cells, among those whose quantile is at most `rate`. If `given_k` is not
+ * 0, that k is used; otherwise k is at most KITHI_BLOOM_K_MAX, which is the best k for a rate of 2^-64 (the probability
+ * that two digests are equal). Returns false if the filter would be larger than 2^62 cells. */
 bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts counts, kithi_cells_layout layout,
                         unsigned *k, uint64_t *slice);
 
@@ -85,10 +86,10 @@ double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
  * have more keys than others. */
 double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
 
-/* Returns the largest rate that is plausible for a filter whose count is n. By chance, about one in 10^9 filters
- * exceeds it. That is also the probability that a normal variable exceeds its mean by 6 standard deviations. It is
- * computed in the same way as kithi_blocked_quantile(). A higher rate means that keys were chosen to crowd some
- * blocks. */
+/* Returns the largest rate that is plausible for a filter whose count is n. A higher rate means that keys were chosen
+ * to crowd some blocks: by chance, only about one in 10^9 filters exceeds the limit. (This is the probability with
+ * which a normal variable exceeds its mean by 6 standard deviations.) The limit is computed like
+ * kithi_blocked_quantile(), whose bound is exceeded more often. */
 double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
 
 /* Let X be the number of cells in use in one block. For i = 0 … steps - 1, sets cells[i] to the mean of X plus
@@ -98,8 +99,8 @@ void kithi_block_fill_limits(unsigned lanes, unsigned lane_cells, uint64_t block
                              unsigned steps, double *cells);
 
 /* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. If `most`
- * is less than KITHI_BLOCKS_MAX, a result of 0 is found without a search: the quantile is computed only for a filter
- * with exactly `most` blocks, if at all. */
+ * is less than KITHI_BLOCKS_MAX, a result of 0 takes no search: the quantile is computed only for a filter with
+ * exactly `most` blocks, if at all. */
 uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
                               uint64_t most);
 

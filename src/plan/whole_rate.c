@@ -33,7 +33,7 @@
 #define CIRCLE_MAX 4096
 
 double kithi_whole_all_cells_have(unsigned k, uint64_t m, double q) {
-    /* p[j]: the probability that the hashes so far are j different cells. */
+    /* p[j]: the probability that the hashes so far select j different cells. */
     double p[KITHI_BLOOM_K_MAX + 1] = {1}, sum = 0, power = 1;
     for (unsigned hash = 0; hash < k; hash++) {
         for (unsigned j = hash + 1; j > 0; j--)
@@ -47,7 +47,8 @@ double kithi_whole_all_cells_have(unsigned k, uint64_t m, double q) {
     return sum;
 }
 
-/* G for one filter. log_ways[j] is the logarithm of P(j) m^(k - j), which, unlike P(j), never underflows. */
+/* The coefficients of G for one filter. log_ways[j] is the logarithm of P(j) m^(k - j), which, unlike P(j), never
+ * underflows. */
 typedef struct terms {
     unsigned k;
     double m;
@@ -124,7 +125,8 @@ static double sine_minus(double t) {
     return -t * square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72)));
 }
 
-/* The real part of the integrand at t = `angle`; the imaginary parts for t and -t cancel. */
+/* Returns the real part of the integrand. `angle` is the t of the formulas above. The imaginary parts at `angle` and at
+ * -`angle` cancel. */
 static double integrand(const terms *t, const shares *s, double r, double hashes, double angle) {
     double x = r / t->m, a = -x * cos(angle), b = -x * sin(angle), half = sin(b / 2), turn = sin(angle / 2);
     /* e^(a + ib) - 1, precise for small a and b; a + ib is -z/m */
