@@ -3,38 +3,38 @@
  * Parquet.
  *
  * The digest selects one block of 512 bits, the 64 bytes of a cache line. In that block the key sets one bit in each
- * of 4, 8 or 16 lanes of equal width:
+ * of 4, 8 or 16 lanes of w bits:
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
  *                   .---------'
- *     block    |..1.....|.....1..|1.......|…|.......1|          lane j = bits j * width … (j+1) * width - 1
- *               lane 0   lane 1   lane 2       lane 7           width = 128, 64 or 32
+ *     block    |..1.....|.....1..|1.......|…|.......1|          lane j = bits j * w … (j + 1) * w - 1
+ *               lane 0   lane 1   lane 2       lane 7           w = 128, 64 or 32
  *
- *     bit in lane j  =  top log2(width) bits of byte j % 8 of lane word j / 8 of d
+ *     bit in lane j  =  top log2(w) bits of byte j % 8 of lane word j / 8 of d
  *
  * Lane words 0 and 1 are 64-bit hashes of the digest (kithi_lane_word in core/mix.h).
  *
- * Code that blocked_counting shares, because it does not depend on whether cells are bits or counters, is in
- * filters/common/lanes.h.
+ * The code for blocks and lanes that does not depend on whether cells are bits or counters is in
+ * filters/common/lanes.h. This kind shares it with blocked_counting.
  *
  * What blocking costs. Some blocks get more keys than others. The extra false positives of crowded blocks outweigh what
  * the emptier ones save. The rate of a filter depends on how its keys happen to be distributed. The planner computes
  * mean, variance and skewness of this rate from exact binomial sums (plan/sizing.h). It uses enough blocks to keep the
- * rate not only on average, but in nearly every filter. For a million keys, this takes 10.1 bits per key at a rate of
- * 1% (bloom takes 9.6), 15.8 at 0.1% (bloom 14.4), and 23.1 at 0.01% (bloom 19.2). The planner tries 4, 8 and 16 lanes
- * and uses the number that needs the fewest blocks: 4 above a rate of 1.85%, 16 below 0.016%, and 8 in between. (2
- * lanes would need fewer blocks only above 14%, a rate that is hardly ever used. 32 lanes would not need fewer blocks
- * at any rate down to 0.001%.)
+ * promised rate not only on average, but in nearly every filter. For a million keys, this takes 10.1 bits per key at a
+ * rate of 1% (bloom takes 9.6), 15.8 at 0.1% (bloom 14.4), and 23.1 at 0.01% (bloom 19.2). The planner tries 4, 8 and
+ * 16 lanes and uses the number that needs the fewest blocks: 4 above a rate of 1.85%, 16 below 0.016%, and 8 in
+ * between. (2 lanes would need fewer blocks only above 14%, a rate that is hardly ever used. 32 lanes would not need
+ * fewer blocks at any rate down to 0.001%.)
  *
- * Fill. Take lane j of every block: together they have blocks * width bits. A key sets one of these, and each is
- * equally likely. So they behave like a slice of a Bloom filter that has `lanes` slices, one for each hash. The mean of
- * the fill (the number of bits set), and the estimate of the number of keys from the fill, are exactly those of such a
- * Bloom filter. The standard deviation of the fill is larger, because all lanes of a crowded block are crowded
- * together. At a million keys, it is larger by 1% with 4 lanes, by 4% with 8, and by 11% to 17% with 16. A filter whose
- * fill is above the fill limit is full. The limit is the mean at capacity plus 6 of these larger standard deviations
- * (kithi_fill_limit). With those of a Bloom filter, the limit of a filter with 16 lanes would be only 5.1 of its real
- * standard deviations above the mean. The fill limit applies to the sum over all blocks; filters/common/crowding.h
- * stops keys that were chosen to crowd some blocks.
+ * Fill. Take lane j of every block: together they have blocks * w bits. A key sets one of these, and each is equally
+ * likely. So they behave like a slice of a Bloom filter that has one slice per lane. The mean of the fill (the number
+ * of bits set), and the estimate of the number of keys from the fill, are exactly those of such a Bloom filter. The
+ * standard deviation of the fill is larger than in the Bloom filter, because all lanes of a crowded block are crowded
+ * together. For a million keys, and with the number of lanes that the planner chooses, it is larger by 1% with 4 lanes,
+ * by 4% to 5% with 8, and by 17% to 18% with 16. A filter whose fill is above the fill limit is full. The limit is the
+ * mean at capacity plus 6 of these larger standard deviations (kithi_fill_limit). The smaller standard deviation of the
+ * Bloom filter would not do: with 16 lanes, the limit would be only 5.1 of the larger ones above the mean. The fill
+ * limit applies to all blocks together; filters/common/crowding.h stops keys that were chosen to crowd some blocks.
  *
  * Parameters, by index: 0: lanes; 1: number of blocks; 7: fill limit. The body is blocks * 64 bytes without padding. */
 #include "filters/blocked_lookup.h"
@@ -104,16 +104,16 @@ KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool com
 /* ---- crowded blocks ---- */
 
 /* Returns how many bits of the block are set. */
-KITHI_INLINE unsigned used_inline(const uint8_t *block) {
+KITHI_INLINE unsigned block_used_inline(const uint8_t *block) {
     unsigned used = 0;
     for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i += 8)
         used += kithi_popcount(kithi_load64(block + i));
     return used;
 }
 
-/* Returns the rate of keys that select this block: the product, over all lanes, of the share of their bits that is set.
- * A lane is two words (4 lanes), one word (8) or half a word (16). */
-KITHI_INLINE double rate_inline(const uint8_t *block, unsigned lanes) {
+/* Returns the false-positive rate of keys that select this block: the product of the shares of bits that are set in
+ * each lane. A lane is two words (4 lanes), one word (8) or half a word (16). */
+KITHI_INLINE double block_rate_inline(const uint8_t *block, unsigned lanes) {
     double rate = 1;
     for (unsigned at = 0; at < KITHI_LANES_BLOCK_BYTES; at += 8) {
         uint64_t word = kithi_load64(block + at);
@@ -126,32 +126,32 @@ KITHI_INLINE double rate_inline(const uint8_t *block, unsigned lanes) {
         }
         rate *= (double)set;
     }
-    return rate * (lanes == 8 ? 0x1p-48 : lanes == 4 ? 0x1p-28 : 0x1p-80); /* width^-lanes */
+    return rate * (lanes == 8 ? 0x1p-48 : lanes == 4 ? 0x1p-28 : 0x1p-80); /* w^-lanes */
 }
 
-static unsigned used_portable(const uint8_t *block) {
-    return used_inline(block);
+static unsigned block_used_portable(const uint8_t *block) {
+    return block_used_inline(block);
 }
 
-static double rate_portable(const uint8_t *block, unsigned lanes) {
-    return rate_inline(block, lanes);
+static double block_rate_portable(const uint8_t *block, unsigned lanes) {
+    return block_rate_inline(block, lanes);
 }
 
-static const kithi_crowding_ops CROWDING = {used_portable, rate_portable, KITHI_COUNTS_NEW_KEYS};
+static const kithi_crowding_ops CROWDING = {block_used_portable, block_rate_portable, KITHI_COUNTS_NEW_KEYS};
 
 #ifdef KITHI_HAVE_X86
-KITHI_TARGET_AVX2 static unsigned used_avx2(const uint8_t *block) {
-    return used_inline(block);
+KITHI_TARGET_AVX2 static unsigned block_used_avx2(const uint8_t *block) {
+    return block_used_inline(block);
 }
 
-KITHI_TARGET_AVX2 static double rate_avx2(const uint8_t *block, unsigned lanes) {
-    return rate_inline(block, lanes);
+KITHI_TARGET_AVX2 static double block_rate_avx2(const uint8_t *block, unsigned lanes) {
+    return block_rate_inline(block, lanes);
 }
 
-static const kithi_crowding_ops CROWDING_AVX2 = {used_avx2, rate_avx2, KITHI_COUNTS_NEW_KEYS};
+static const kithi_crowding_ops CROWDING_AVX2 = {block_used_avx2, block_rate_avx2, KITHI_COUNTS_NEW_KEYS};
 #endif
 
-/* Returns the functions for the instruction set in use. */
+/* Returns the functions for the instruction set in use. (For AVX-512 they are those for AVX2.) */
 static const kithi_crowding_ops *crowding_now(void) {
 #ifdef KITHI_HAVE_X86
     if (kithi_cpu_now() != KITHI_CPU_PORTABLE)
@@ -170,17 +170,18 @@ static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count
 
 /* ---- operations ----
  *
- * In this section, a function whose name ends in _in is compiled for 4, 8 and 16 lanes. A function whose name ends in
- * _inline calls the version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one
- * instruction set (kithi_lanes_block_ops in lanes.h). Functions that use it are compiled for each instruction set. */
+ * In this section, a function whose name ends in _for_lanes is compiled for 4, 8 and 16 lanes. A function whose name
+ * ends in _inline calls the version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of
+ * one instruction set (kithi_lanes_block_ops in lanes.h). Functions that use `ops` are compiled for each instruction
+ * set. */
 
-KITHI_INLINE uint64_t set_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+KITHI_INLINE uint64_t set_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     return ops->set(kithi_lanes_block_of(args->f, args->digest), args->digest, lanes);
 }
 
-/* As kithi_lanes_block_ops.set_many, which may be NULL. */
-KITHI_INLINE uint64_t set_some(const kithi_lanes_block_ops *ops, uint8_t *body, uint64_t blocks,
-                               const uint64_t *digests, size_t n, size_t prefetch, unsigned lanes, uint64_t *fill) {
+/* Does what kithi_lanes_block_ops.set_many does, also if ops->set_many is NULL. */
+KITHI_INLINE uint64_t set_up_to_64(const kithi_lanes_block_ops *ops, uint8_t *body, uint64_t blocks,
+                                   const uint64_t *digests, size_t n, size_t prefetch, unsigned lanes, uint64_t *fill) {
     if (ops->set_many != NULL)
         return ops->set_many(body, blocks, digests, n, prefetch, lanes, fill);
     uint64_t changed = 0;
@@ -204,7 +205,7 @@ static bool has_portable(const kith_filter *f, uint64_t digest) {
 /* Adds a key without checking whether the filter is full. */
 KITHI_INLINE kith_status add_unchecked_inline(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest,
                                               bool *was_new) {
-    uint64_t set_bits = kithi_by_lanes(set_in, ops, (kithi_lanes_args){.f = f, .digest = digest});
+    uint64_t set_bits = kithi_by_lanes(set_for_lanes, ops, (kithi_lanes_args){.f = f, .digest = digest});
     kithi_bits_count_add(f, (unsigned)set_bits, was_new);
     return KITH_OK;
 }
@@ -214,21 +215,21 @@ static inline bool is_usual(const kithi_geometry *g) {
     return g->lanes.lanes == 8;
 }
 
-/* For filters with 8 lanes, the usual number. These functions are so short that a test for the number of lanes would
- * take a tenth of their time. */
+/* For filters with 8 lanes, the usual number. The next two functions are so short that a test for the number of lanes
+ * would take a tenth of their time. */
 KITHI_INLINE bool has_usual(const kithi_lanes_block_ops *ops, const kith_filter *f, uint64_t digest) {
     return ops->has(kithi_lanes_block_of(f, digest), digest, 8);
 }
 
-KITHI_INLINE kith_status add_usual(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest) {
+KITHI_INLINE kith_status add_unchecked_usual(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest) {
     kithi_bits_count_add(f, ops->set(kithi_lanes_block_of(f, digest), digest, 8), NULL);
     return KITH_OK;
 }
 #endif
 
 /* Called when kithi_lanes_add_is_safe() is false: the filter may be full, or a spot check for crowded blocks may be due
- * (filters/common/crowding.h). Adds the key, or returns KITH_E_FULL. These calls are rare, so only the spot check
- * itself (`crowding`) has code for each instruction set. */
+ * (filters/common/crowding.h). Adds the key, or returns KITH_E_FULL. These calls are rare, so this function uses
+ * portable code. Only the spot check, which takes longer, uses functions for the instruction set (`crowding`). */
 KITHI_OUTLINE kith_status add_or_refuse(kith_filter *f, uint64_t digest, bool *was_new,
                                         const kithi_crowding_ops *crowding) {
     bool has = has_portable(f, digest);
@@ -243,20 +244,21 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     return add_unchecked_inline(&PORTABLE, f, digest, was_new);
 }
 
-KITHI_INLINE uint64_t add_shared_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+KITHI_INLINE uint64_t add_shared_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
+                                           unsigned lanes) {
     (void)ops;
     return block_add_shared(kithi_lanes_block_of(args->f, args->digest), args->digest, args->commit, lanes);
 }
 
 static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
-    return (unsigned)kithi_by_lanes(add_shared_in, &PORTABLE,
+    return (unsigned)kithi_by_lanes(add_shared_for_lanes, &PORTABLE,
                                     (kithi_lanes_args){.f = f, .digest = digest, .commit = commit});
 }
 
-/* The digests before `to` are added without checking: each sets at most one bit per lane, so the filter is not full
- * before `to`, and no spot check is due (kithi_lanes_safe). If no digest is safe in this way, the next one is added
- * with all checks. */
-KITHI_INLINE uint64_t add_many_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+/* Adds the digests from *done to `to` - 1 without checks: whatever they are, none of them is refused, and no spot check
+ * is due (kithi_lanes_safe). If there are none (`to` is *done), adds the next digest with all checks. */
+KITHI_INLINE uint64_t add_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
+                                         unsigned lanes) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;
     size_t n = args->n, *done = args->done;
@@ -279,8 +281,8 @@ KITHI_INLINE uint64_t add_many_in(const kithi_lanes_block_ops *ops, const kithi_
         while (*done < to) {
             size_t count = to - *done < 64 ? to - *done : 64;
             bool ahead = !in_cache && count == 64 && n - *done >= 64 + KITHI_AHEAD;
-            uint64_t is_new = ahead ? set_some(ops, body, blocks, digests + *done, 64, KITHI_AHEAD, lanes, &fill)
-                                    : set_some(ops, body, blocks, digests + *done, count, 0, lanes, &fill);
+            uint64_t is_new = ahead ? set_up_to_64(ops, body, blocks, digests + *done, 64, KITHI_AHEAD, lanes, &fill)
+                                    : set_up_to_64(ops, body, blocks, digests + *done, count, 0, lanes, &fill);
             added += kithi_popcount(is_new);
             kithi_bitmap_set_word(args->bitmap, *done, is_new, count);
             *done += count;
@@ -294,7 +296,7 @@ KITHI_INLINE uint64_t add_many_in(const kithi_lanes_block_ops *ops, const kithi_
 KITHI_INLINE kith_status add_many_inline(const kithi_lanes_block_ops *ops, kith_filter *f, const uint64_t *digests,
                                          size_t n, uint64_t *was_new, size_t *done) {
     return (kith_status)kithi_by_lanes(
-        add_many_in, ops,
+        add_many_for_lanes, ops,
         (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .bitmap = was_new, .done = done});
 }
 
@@ -331,7 +333,7 @@ KITHI_TARGET_AVX2 static bool has_usual_avx2(const kith_filter *f, uint64_t dige
 KITHI_TARGET_AVX2 static kith_status add_usual_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(was_new != NULL || !kithi_lanes_add_is_safe(f), 0))
         return add_avx2(f, digest, was_new);
-    return add_usual(&AVX2, f, digest);
+    return add_unchecked_usual(&AVX2, f, digest);
 }
 
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
@@ -367,7 +369,7 @@ KITHI_TARGET_AVX512 static bool has_usual_avx512(const kith_filter *f, uint64_t 
 KITHI_TARGET_AVX512 static kith_status add_usual_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(was_new != NULL || !kithi_lanes_add_is_safe(f), 0))
         return add_avx512(f, digest, was_new);
-    return add_usual(&AVX512, f, digest);
+    return add_unchecked_usual(&AVX512, f, digest);
 }
 
 KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
@@ -403,14 +405,13 @@ static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t
 
 /* ---- statistics and two filters ---- */
 
-/* The exact rate of the union of two filters. */
-static double rate_of(const kith_filter *a, const kith_filter *b) {
+static double rate_of_union(const kith_filter *a, const kith_filter *b) {
     return kithi_crowding_rate(a, b, false, crowding_now());
 }
 
 static kith_status merge(kith_filter *into, const kith_filter *from) {
     kithi_crowding_set_limits(into, &CROWDING);
-    return kithi_bits_merge(into, from, kithi_lanes_keys, rate_of, into->crowding.rate);
+    return kithi_bits_merge(into, from, kithi_lanes_keys, rate_of_union, into->crowding.rate);
 }
 
 static kith_status intersect(kith_filter *into, const kith_filter *from) {
@@ -419,7 +420,7 @@ static kith_status intersect(kith_filter *into, const kith_filter *from) {
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->keys_now = kithi_lanes_keys(f, f->head.fill);
-    stats->rate_now = rate_of(f, f);
+    stats->rate_now = rate_of_union(f, f);
 }
 
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {

@@ -2,14 +2,14 @@
  *
  * It is to counting (Fan, Cao, Almeida, Broder, 2000) what blocked is to bloom (Putze, Sanders, Singler, 2009). The
  * digest selects one block, the 64 bytes of a cache line, which are 128 counters of 4 bits. The key has one counter
- * in each of 4, 8 or 16 lanes of equal width:
+ * in each of 4, 8 or 16 lanes of w counters:
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
  *                   .---------'
- *     block    |0010000020000100|0000001000200001|…|0100|       lane j = counters j * width … (j+1) * width - 1
- *                    lane 0           lane 1                    width = 32, 16 or 8
+ *     block    |0010000020000100|0000001000200001|…|0100|       lane j = counters j * w … (j + 1) * w - 1
+ *                    lane 0           lane 1                    w = 32, 16 or 8
  *
- *     counter in lane j  =  top log2(width) bits of byte j % 8 of lane word j / 8 of d
+ *     counter in lane j  =  top log2(w) bits of byte j % 8 of lane word j / 8 of d
  *
  * Lane words 0 and 1 are 64-bit hashes of the digest (kithi_lane_word in core/mix.h).
  *
@@ -22,29 +22,29 @@
  * What blocking costs. A block has a quarter of the cells that a block of the kind blocked has, and so fewer keys. The
  * fewer keys a block has on average, the more their number varies from block to block, relative to the mean. So
  * blocking costs more than in the kind blocked. For a million keys, this kind takes 45.8 bits per key at a rate of 1%
- * (counting takes 38.4), 77.9 at 0.1% (counting 57.6), and 131 at 0.01% (counting 77). Of 4, 8 and 16 lanes the planner
+ * (counting takes 38.4), 77.9 at 0.1% (counting 57.5), and 131 at 0.01% (counting 77). Of 4, 8 and 16 lanes the planner
  * uses the number that needs the fewest blocks: 4 above a rate of 1.2%, 16 below 0.0008%, and 8 in between.
  *
- * Refused keys. A key that was not added before gets KITH_E_COPIES only if each of its counters is shared by at least
- * 14 other keys. The probability that this happens to any of n distinct keys is at most
+ * Refused keys. Let n distinct keys be added once each. A key gets KITH_E_COPIES only if each of its counters is shared
+ * by at least 14 other keys. The probability that this happens to any of the n keys is at most
  *
- *     failure = n * sum over N of P(N) P(Binomial(N, 1/width) >= 14)^lanes
+ *     failure = n * sum over N of P(N) P(Binomial(N, 1/w) >= 14)^lanes
  *
  * where P(N) is the probability that the block of a key has N other keys. This bound is 10^-55 at a million keys and a
  * rate of 1%. It should be below 10^-9. A filter planned for a rate of 90% would have 116 keys per block, and the bound
- * would be 10^-10 at a million keys and above 10^-9 from 17 million keys on. So rates above 50% are planned as 50%. The
- * bound is then n * 3.2 * 10^-28 with 4 lanes, less with more lanes, and below 10^-9 for as many keys as 64-bit digests
- * allow.
+ * would be 10^-10 at a million keys and above 10^-9 from 15 million keys on. So rates above 50% are planned as 50%. The
+ * bound is then n * 3.2 * 10^-28 with 4 lanes, and less with more lanes. It is below 10^-9 even in the largest filter,
+ * which has 2^53 blocks of 58 keys.
  *
  * Fill. As in blocked, the mean of the fill (the number of counters that are not 0), and the estimate of the number of
- * keys from the fill, are those of counting with `lanes` slices of blocks * width counters. The standard deviation of
- * the fill is larger: by 2% to 4% with 4 lanes, 16% to 19% with 8, and 65% with 16. As in blocked,
- * filters/common/crowding.h stops keys that were chosen to crowd some blocks.
+ * keys from the fill, are those of the kind counting with one slice of blocks * w counters per lane. The standard
+ * deviation of the fill is larger than in counting: by 2% to 4% with 4 lanes, 16% to 19% with 8, and 65% with 16 (for a
+ * million keys). As in blocked, filters/common/crowding.h stops keys that were chosen to crowd some blocks.
  *
  * Invariants. Every successful add or remove changes one counter of each lane of one block by 1, unless that counter
  * is stuck. So in a block, all lanes that have no stuck counter have the same sum, which is the number of keys in that
- * block. If every block has such a lane, these numbers add up to the count. Both hold even after removals of keys that
- * were never added.
+ * block. If every block has such a lane, these numbers add up to the count. Both statements hold even after removals of
+ * keys that were never added.
  *
  * Parameters, by index: 0: lanes; 1: number of blocks; 7: fill limit. The body is blocks * 64 bytes without padding. */
 #include <math.h>
@@ -79,17 +79,17 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_lanes_geometry g = kithi_lanes_decode(head).lanes;
-    unsigned lanes = (unsigned)g.lanes, width = KITHI_BLOCK_COUNTERS / lanes;
+    unsigned lanes = (unsigned)g.lanes, lane_cells = KITHI_BLOCK_COUNTERS / lanes;
     uint64_t blocks = g.blocks;
     double refused =
-        n > KITHI_COUNTER_COPIES ? kithi_blocked_hit(lanes, width, blocks, n - 1, KITHI_COUNTER_COPIES) : 0;
-    return (kithi_expectation){kithi_blocked_rate(lanes, width, blocks, n), fmin(1, (double)n * refused)};
+        n > KITHI_COUNTER_COPIES ? kithi_blocked_hit(lanes, lane_cells, blocks, n - 1, KITHI_COUNTER_COPIES) : 0;
+    return (kithi_expectation){kithi_blocked_rate(lanes, lane_cells, blocks, n), fmin(1, (double)n * refused)};
 }
 
 /* ---- a key in its block ---- */
 
 /* Returns the least counter of the key. */
-KITHI_INLINE unsigned least_of(const uint8_t *block, kithi_lane_words words, unsigned lanes) {
+KITHI_INLINE unsigned least_counter(const uint8_t *block, kithi_lane_words words, unsigned lanes) {
     unsigned least = KITHI_COUNTER_TOP;
 #pragma GCC unroll 16
     for (unsigned j = 0; j < lanes; j++) {
@@ -101,8 +101,8 @@ KITHI_INLINE unsigned least_of(const uint8_t *block, kithi_lane_words words, uns
 
 /* Calls `change`, which is kithi_counter_raise or kithi_counter_lower, for all counters of the key. Returns how many of
  * them were 0 (raise) or are 0 now (lower). */
-KITHI_INLINE unsigned change_all(uint8_t *block, kithi_lane_words words,
-                                 bool (*change)(uint8_t *counters, uint64_t c, unsigned width), unsigned lanes) {
+KITHI_INLINE unsigned change_counters(uint8_t *block, kithi_lane_words words,
+                                      bool (*change)(uint8_t *counters, uint64_t c, unsigned width), unsigned lanes) {
     unsigned zeros = 0;
 #pragma GCC unroll 16
     for (unsigned j = 0; j < lanes; j++)
@@ -112,54 +112,55 @@ KITHI_INLINE unsigned change_all(uint8_t *block, kithi_lane_words words,
 
 KITHI_INLINE bool block_raise(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
-    if (least_of(block, words, lanes) >= KITHI_COUNTER_COPIES)
+    if (least_counter(block, words, lanes) >= KITHI_COUNTER_COPIES)
         return false;
-    *zeros = change_all(block, words, kithi_counter_raise, lanes);
+    *zeros = change_counters(block, words, kithi_counter_raise, lanes);
     return true;
 }
 
 KITHI_INLINE bool block_lower(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
-    if (least_of(block, words, lanes) == 0)
+    if (least_counter(block, words, lanes) == 0)
         return false;
-    *zeros = change_all(block, words, kithi_counter_lower, lanes);
+    *zeros = change_counters(block, words, kithi_counter_lower, lanes);
     return true;
 }
 
 KITHI_INLINE unsigned block_least(const uint8_t *block, uint64_t digest, unsigned lanes) {
-    return least_of(block, kithi_lane_words_of(digest, lanes), lanes);
+    return least_counter(block, kithi_lane_words_of(digest, lanes), lanes);
 }
 
 /* ---- crowded blocks ---- */
 
 /* Returns how many counters of the block are not 0. */
-static unsigned used_of(const uint8_t *block) {
+static unsigned block_used(const uint8_t *block) {
     unsigned used = 0;
     for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i += 8)
         used += kithi_counters_used(kithi_load64(block + i));
     return used;
 }
 
-/* Returns the rate of keys that select this block: the product, over all lanes, of the share of their counters that are
- * not 0. A lane is two words (4 lanes), one word (8) or half a word (16). */
-static double rate_of(const uint8_t *block, unsigned lanes) {
-    unsigned width = KITHI_BLOCK_COUNTERS / lanes;
+/* Returns the false-positive rate of keys that select this block: the product of the shares of counters that are not 0
+ * in each lane. A lane is two words (4 lanes), one word (8) or half a word (16). */
+static double block_rate(const uint8_t *block, unsigned lanes) {
+    unsigned lane_cells = KITHI_BLOCK_COUNTERS / lanes;
     double rate = 1;
     for (unsigned at = 0; at < KITHI_LANES_BLOCK_BYTES; at += 8) {
         uint64_t word = kithi_load64(block + at);
         if (lanes == 16) {
-            rate *= (double)kithi_counters_used(word & UINT32_MAX) * kithi_counters_used(word >> 32) / (width * width);
+            rate *= (double)kithi_counters_used(word & UINT32_MAX) * kithi_counters_used(word >> 32) /
+                    (lane_cells * lane_cells);
             continue;
         }
         unsigned used = kithi_counters_used(word);
         if (lanes == 4)
             used += kithi_counters_used(kithi_load64(block + (at += 8)));
-        rate *= (double)used / width;
+        rate *= (double)used / lane_cells;
     }
     return rate;
 }
 
-static const kithi_crowding_ops CROWDING = {used_of, rate_of, KITHI_COUNTS_ALL_KEYS};
+static const kithi_crowding_ops CROWDING = {block_used, block_rate, KITHI_COUNTS_ALL_KEYS};
 
 static void set_crowding_limits(kith_filter *f) {
     kithi_crowding_set_limits(f, &CROWDING);
@@ -171,35 +172,35 @@ static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count
 
 /* ---- operations ----
  *
- * A function whose name ends in _in is compiled for 4, 8 and 16 lanes. A function whose name ends in _inline calls the
- * version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one instruction set
- * (kithi_lanes_block_ops in lanes.h). Functions that use it are compiled for each instruction set. */
+ * A function whose name ends in _for_lanes is compiled for 4, 8 and 16 lanes. A function whose name ends in _inline
+ * calls the version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one instruction
+ * set (kithi_lanes_block_ops in lanes.h). Functions that use `ops` are compiled for each instruction set. */
 
 static const kithi_lanes_block_ops PORTABLE = {
     .has = kithi_blocked_counting_block_has, .raise = block_raise, .lower = block_lower, .least = block_least};
 
-KITHI_INLINE uint64_t copies_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+KITHI_INLINE uint64_t copies_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     return ops->least(kithi_lanes_block_of(args->f, args->digest), args->digest, lanes);
 }
 
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
-    return kithi_by_lanes(copies_in, &PORTABLE, (kithi_lanes_args){.f = f, .digest = digest});
+    return kithi_by_lanes(copies_for_lanes, &PORTABLE, (kithi_lanes_args){.f = f, .digest = digest});
 }
 
-/* Adds a key, or returns the reason why it cannot be added. If both KITH_E_COPIES and KITH_E_FULL apply, it returns
+/* Adds a key, or returns the reason why it cannot be added. If both KITH_E_COPIES and KITH_E_FULL apply, the result is
  * KITH_E_COPIES, so the counters are read even if the filter is full. */
-KITHI_INLINE uint64_t add_with_reason_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
-                                         unsigned lanes) {
+KITHI_INLINE uint64_t add_with_reason_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
+                                                unsigned lanes) {
     (void)ops;
     kith_filter *f = args->writable;
     uint8_t *block = kithi_lanes_block_of(f, args->digest);
     kithi_lane_words words = kithi_lane_words_of(args->digest, lanes);
-    unsigned before = least_of(block, words, lanes);
+    unsigned before = least_counter(block, words, lanes);
     if (before >= KITHI_COUNTER_COPIES)
         return KITH_E_COPIES;
     if (!kithi_lanes_add_is_safe_after_removals(f) && !kithi_lanes_check_add(f, args->digest, &CROWDING))
         return KITH_E_FULL;
-    f->head.fill += change_all(block, words, kithi_counter_raise, lanes);
+    f->head.fill += change_counters(block, words, kithi_counter_raise, lanes);
     f->head.count++;
     if (args->was_new != NULL)
         *args->was_new = before == 0;
@@ -207,12 +208,12 @@ KITHI_INLINE uint64_t add_with_reason_in(const kithi_lanes_block_ops *ops, const
 }
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    return (kith_status)kithi_by_lanes(add_with_reason_in, &PORTABLE,
+    return (kith_status)kithi_by_lanes(add_with_reason_for_lanes, &PORTABLE,
                                        (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
 }
 
-KITHI_INLINE kith_status remove_key_in(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest,
-                                       unsigned lanes) {
+KITHI_INLINE kith_status remove_key_for_lanes(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest,
+                                              unsigned lanes) {
     unsigned zeros;
     if (f->head.count == 0 || !ops->lower(kithi_lanes_block_of(f, digest), digest, lanes, &zeros))
         return KITH_E_ABSENT;
@@ -222,22 +223,23 @@ KITHI_INLINE kith_status remove_key_in(const kithi_lanes_block_ops *ops, kith_fi
     return KITH_OK;
 }
 
-KITHI_INLINE uint64_t remove_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
-    return remove_key_in(ops, args->writable, args->digest, lanes);
+KITHI_INLINE uint64_t remove_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    return remove_key_for_lanes(ops, args->writable, args->digest, lanes);
 }
 
 KITHI_INLINE kith_status remove_inline(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest) {
-    return (kith_status)kithi_by_lanes(remove_in, ops, (kithi_lanes_args){.f = f, .writable = f, .digest = digest});
+    return (kith_status)kithi_by_lanes(remove_for_lanes, ops,
+                                       (kithi_lanes_args){.f = f, .writable = f, .digest = digest});
 }
 
 static kith_status remove_one(kith_filter *f, uint64_t digest) {
     return remove_inline(&PORTABLE, f, digest);
 }
 
-/* Adds a key with ops->raise. If kithi_lanes_add_is_safe_after_removals() does not allow this, or if it fails, calls
- * add(), which makes a spot check if one is due, and adds the key or returns the reason why it cannot. */
-KITHI_INLINE kith_status add_key_in(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes,
-                                    bool *was_new) {
+/* Adds a key with ops->raise, if no check is needed (kithi_lanes_add_is_safe_after_removals). Otherwise, or if raise
+ * fails, calls add(). That makes a spot check if one is due, and adds the key or returns the reason why it cannot. */
+KITHI_INLINE kith_status add_key_for_lanes(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest,
+                                           unsigned lanes, bool *was_new) {
     unsigned zeros;
     if (!kithi_lanes_add_is_safe_after_removals(f) ||
         !ops->raise(kithi_lanes_block_of(f, digest), digest, lanes, &zeros))
@@ -249,16 +251,17 @@ KITHI_INLINE kith_status add_key_in(const kithi_lanes_block_ops *ops, kith_filte
     return KITH_OK;
 }
 
-KITHI_INLINE uint64_t add_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
-    return add_key_in(ops, args->writable, args->digest, lanes, args->was_new);
+KITHI_INLINE uint64_t add_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    return add_key_for_lanes(ops, args->writable, args->digest, lanes, args->was_new);
 }
 
 KITHI_INLINE kith_status add_inline(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
-    return (kith_status)kithi_by_lanes(add_in, ops,
+    return (kith_status)kithi_by_lanes(add_for_lanes, ops,
                                        (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
 }
 
-KITHI_INLINE uint64_t add_many_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+KITHI_INLINE uint64_t add_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
+                                         unsigned lanes) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;
     for (size_t i = 0; i < args->n && i < KITHI_AHEAD; i++)
@@ -267,7 +270,7 @@ KITHI_INLINE uint64_t add_many_in(const kithi_lanes_block_ops *ops, const kithi_
         if (args->n - i > KITHI_AHEAD)
             kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
         bool is_new;
-        kith_status status = add_key_in(ops, f, digests[i], lanes, &is_new);
+        kith_status status = add_key_for_lanes(ops, f, digests[i], lanes, &is_new);
         if (status != KITH_OK)
             return status;
         kithi_bitmap_set(args->bitmap, i, is_new);
@@ -276,7 +279,8 @@ KITHI_INLINE uint64_t add_many_in(const kithi_lanes_block_ops *ops, const kithi_
     return KITH_OK;
 }
 
-KITHI_INLINE uint64_t remove_many_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+KITHI_INLINE uint64_t remove_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
+                                            unsigned lanes) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;
     for (size_t i = 0; i < args->n && i < KITHI_AHEAD; i++)
@@ -284,7 +288,7 @@ KITHI_INLINE uint64_t remove_many_in(const kithi_lanes_block_ops *ops, const kit
     for (size_t i = 0; i < args->n; i++) {
         if (args->n - i > KITHI_AHEAD)
             kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
-        kith_status status = remove_key_in(ops, f, digests[i], lanes);
+        kith_status status = remove_key_for_lanes(ops, f, digests[i], lanes);
         if (status != KITH_OK)
             return status;
         ++*args->done;
@@ -295,14 +299,15 @@ KITHI_INLINE uint64_t remove_many_in(const kithi_lanes_block_ops *ops, const kit
 KITHI_INLINE kith_status add_many_inline(const kithi_lanes_block_ops *ops, kith_filter *f, const uint64_t *digests,
                                          size_t n, uint64_t *was_new, size_t *done) {
     return (kith_status)kithi_by_lanes(
-        add_many_in, ops,
+        add_many_for_lanes, ops,
         (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .bitmap = was_new, .done = done});
 }
 
 KITHI_INLINE kith_status remove_many_inline(const kithi_lanes_block_ops *ops, kith_filter *f, const uint64_t *digests,
                                             size_t n, size_t *done) {
     return (kith_status)kithi_by_lanes(
-        remove_many_in, ops, (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .done = done});
+        remove_many_for_lanes, ops,
+        (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .done = done});
 }
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
@@ -343,7 +348,7 @@ KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest
 }
 
 KITHI_TARGET_AVX2 static uint64_t copies_avx2(const kith_filter *f, uint64_t digest) {
-    return kithi_by_lanes(copies_in, &AVX2, (kithi_lanes_args){.f = f, .digest = digest});
+    return kithi_by_lanes(copies_for_lanes, &AVX2, (kithi_lanes_args){.f = f, .digest = digest});
 }
 
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
@@ -427,9 +432,9 @@ static kith_status remove_many_neon(kith_filter *f, const uint64_t *digests, siz
 /* ---- statistics ---- */
 
 static kithi_tally lane_tally(const kith_filter *f, uint64_t block, uint64_t lane) {
-    uint64_t width = KITHI_BLOCK_COUNTERS / f->geometry.lanes.lanes,
-             first = block * KITHI_BLOCK_COUNTERS + lane * width;
-    return kithi_counters_tally(f, first, first + width, KITHI_COUNTER_BITS);
+    uint64_t lane_cells = KITHI_BLOCK_COUNTERS / f->geometry.lanes.lanes,
+             first = block * KITHI_BLOCK_COUNTERS + lane * lane_cells;
+    return kithi_counters_tally(f, first, first + lane_cells, KITHI_COUNTER_BITS);
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {

@@ -19,8 +19,8 @@ KITHI_INLINE unsigned kithi_blocked_bit(kithi_lane_words words, unsigned lanes, 
     return kithi_lane_cell(words, KITHI_LANES_BLOCK_BITS / lanes, j);
 }
 
-/* Tests one lane after the other, without stopping early. Comparing the block with a mask of eight words is faster only
- * with vector instructions that shift each lane by a different amount, which baseline x86-64 does not have. */
+/* Tests one lane after the other, without stopping early. Comparing the block with a mask of the key's bits would be
+ * faster only with vector instructions that shift each lane by a different amount. Baseline x86-64 has none. */
 KITHI_INLINE bool kithi_blocked_block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     uint64_t present = 1;

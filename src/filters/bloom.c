@@ -1,7 +1,7 @@
 /* bloom: the classic Bloom filter (Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970).
  *
- * A key sets k bits; has() returns true when all k are set. By default (layout=slices) the m bits are k slices of equal
- * length, and the key's i-th bit is in slice i:
+ * A key sets k of the m bits, and has() returns true if all k bits of a key are set. By default (layout=slices) the m
+ * bits are divided into k slices of equal length, and bit i of the key, i = 0 … k - 1, is in slice i:
  *
  *     |<---- slice 0 ---->|<---- slice 1 ---->|  …  |<--- slice k-1 --->|
  *      ........1...........  ..1................      ...............1....
@@ -9,24 +9,26 @@
  *     bit i of digest d  =  i * slice + high half of (slice * probe word i of d)
  *
  * Here `slice` is the number of bits in a slice, and the probe words are 64-bit words that core/mix.h computes from the
- * digest. Each position has its own probe word. (Double hashing, a + i*b from two words, would raise the rate: see
- * core/mix.h.) The k positions of a key are in different slices, so they are distinct. The usual formula for the rate
- * of n keys is therefore exact for every n (plan/sizing.h). If positions may coincide, it is not: for three keys and a
- * rate of 1% it is 25% too low. Compared with one array of m bits for all positions, slices multiply the rate by about
- * 1 + 0.35 k^2/m. In filters for a rate of 1%, this adds 2% to the rate at a hundred keys, and nothing at ten thousand.
+ * digest. Each bit of a key has its own probe word. (Double hashing, a + i*b from two words, would raise the rate: see
+ * core/mix.h.) The slices are independent, and each key sets exactly one bit of each slice. So the rate of n keys is
+ * exactly (1 - (1 - 1/slice)^n)^k, for every n.
  *
- * With layout=whole, all k hashes share one array of m bits, as the textbooks draw it. The positions of a key may
- * coincide, and the key then sets fewer than k bits:
+ * With layout=whole, all k hashes share one array of m bits, as the textbooks draw it. Several hashes of a key may
+ * select the same bit, and the key then sets fewer than k bits:
  *
  *     bit i of digest d  =  high half of (m * probe word i of d)
  *
- * A filter with X of m bits set has a rate of (X/m)^k. The planner computes the exact mean of that (plan/whole_rate.c).
+ * If X of the m bits are set, the rate is (X/m)^k. The planner computes the exact mean of this (plan/whole_rate.c). The
+ * textbook formula (1 - (1 - 1/m)^(kn))^k is not exact: with k = 7, three keys and 31 bits it is 18% too low. Slices
+ * have a higher rate than one array of m bits, by a factor of about 1 + 0.19 k(k - 1)/m if half of the bits are set.
+ * With k = 7, this adds 0.8% to the rate at a hundred keys, and 0.008% at ten thousand.
  *
- * Bits are numbered from the least significant bit of byte 0. The same set of keys gives the same bytes in any order,
- * so union is OR. With the m and k that the planner chooses, half of the bits are set at capacity. To find a bit that
- * is 0, a lookup of an absent key must then read two bits on average. (has() reads four at a time.)
+ * Bits are numbered from the least significant bit of byte 0. The bytes do not depend on the order in which keys are
+ * added, and the union of two filters is the OR of their bits. With the m and k that the planner chooses, about half of
+ * the bits are set at capacity. To find a bit that is 0, a lookup of an absent key must then read two bits on average.
+ * (has() reads four at a time.)
  *
- * Parameters, by index: 0: k; 1: bits in a slice (m for one array); 2: layout (0 slices, 1 whole); 7: fill limit. */
+ * Parameters, by index: 0: k; 1: bits in a slice (m for layout=whole); 2: layout (0 slices, 1 whole); 7: fill limit. */
 #include <math.h>
 
 #include "plan/sizing.h"
@@ -69,7 +71,7 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
 }
 
 #ifdef KITHI_HAVE_X86
-#define USUAL_K 7 /* for a rate of 1% */
+#define USUAL_K 7 /* what the planner chooses for a rate of 1% */
 
 static inline bool is_usual(const kithi_geometry *g) {
     return g->slices.k == USUAL_K;
@@ -84,10 +86,11 @@ KITHI_INLINE kithi_slices_geometry usual_geometry(const kith_filter *f) {
 #endif
 
 /* Sets a bit; adds 1 to *already if it was set before. The instruction bts leaves the old value of the bit in the carry
- * flag, and adc adds that. There is no C expression that gcc compiles to these two instructions. If the C code below,
- * which is for other processors, is compiled for x86, it takes 5% longer in cache, and 20% longer if the words come
- * from the L3 cache: while a word is loaded, the instructions that wait for it fill the processor's queue. */
-KITHI_INLINE void set(uint8_t *body, uint64_t bit, unsigned *already) {
+ * flag, and adc adds the flag to *already. There is no C expression that gcc compiles to these two instructions. On
+ * x86, the C code for other processors would take 5% longer if the body is in the core's own caches, and 20% longer if
+ * it is in the L3 cache. There the processor's queue fills up with instructions that wait for a word, and the C code
+ * has more of them. */
+KITHI_INLINE void set_bit(uint8_t *body, uint64_t bit, unsigned *already) {
     uint8_t *word = body + bit / 64 * 8;
     uint64_t bits = kithi_load64(word);
 #ifdef KITHI_HAVE_X86
@@ -102,32 +105,32 @@ KITHI_INLINE void set(uint8_t *body, uint64_t bit, unsigned *already) {
     kithi_store64(word, bits);
 }
 
-/* In the functions below, g is the geometry of the filter. If g.k is a compile-time constant (usual_geometry), their
- * loops are unrolled. */
+/* In the functions below, g is the geometry of the filter. If g.k is a compile-time constant (usual_geometry), the
+ * loops over the bits of a key are unrolled. */
 
 KITHI_INLINE bool has_inline(const kith_filter *f, kithi_slices_geometry g, uint64_t digest) {
-    return kithi_slices_has(&g, f->body, digest, kithi_bloom_used, 1);
+    return kithi_slices_has(&g, f->body, digest, kithi_bloom_is_used, 1);
 }
 
-/* Sets the key's next `count` bits, a constant; adds to *already how many of them were set before. */
-KITHI_INLINE void set_some(uint8_t *body, kithi_probe *probe, kithi_slices_geometry g, unsigned count,
-                           unsigned *already) {
+/* Sets the key's next `count` bits; adds to *already how many of them were set before. `count` is a constant. */
+KITHI_INLINE void set_next_bits(uint8_t *body, kithi_probe *probe, kithi_slices_geometry g, unsigned count,
+                                unsigned *already) {
 #pragma GCC unroll 4
     for (unsigned i = 0; i < count; i++)
-        set(body, kithi_probe_cell(probe, g.slice, g.stride), already);
+        set_bit(body, kithi_probe_cell(probe, g.slice, g.stride), already);
 }
 
 /* Sets the bits of a key; returns how many of them were 0. Sets them in groups of four: with a loop over single bits, a
  * sixth of all instructions would be those of the loop. */
-KITHI_INLINE unsigned set_all(uint8_t *body, kithi_slices_geometry g, uint64_t digest) {
+KITHI_INLINE unsigned set_key_bits(uint8_t *body, kithi_slices_geometry g, uint64_t digest) {
     kithi_probe probe = kithi_probe_start(digest);
     unsigned already = 0;
     for (uint64_t groups = g.k / 4; groups > 0; groups--)
-        set_some(body, &probe, g, 4, &already);
+        set_next_bits(body, &probe, g, 4, &already);
     if ((g.k & 2) != 0)
-        set_some(body, &probe, g, 2, &already);
+        set_next_bits(body, &probe, g, 2, &already);
     if ((g.k & 1) != 0)
-        set_some(body, &probe, g, 1, &already);
+        set_next_bits(body, &probe, g, 1, &already);
     return (unsigned)g.k - already;
 }
 
@@ -139,7 +142,7 @@ static __attribute__((noinline)) kith_status add_to_full(kith_filter *f, uint64_
 KITHI_INLINE kith_status add_inline(kith_filter *f, kithi_slices_geometry g, uint64_t digest, bool *was_new) {
     if (__builtin_expect(!kithi_bits_can_add(f), 0))
         return add_to_full(f, digest, was_new);
-    kithi_bits_count_add(f, set_all(f->body, g, digest), was_new);
+    kithi_bits_count_add(f, set_key_bits(f->body, g, digest), was_new);
     return KITH_OK;
 }
 
@@ -152,49 +155,49 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
 }
 
 KITHI_INLINE size_t has_many_inline(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_slices_has_many(f, digests, n, maybe, kithi_bloom_used, 1);
+    return kithi_slices_has_many(f, digests, n, maybe, kithi_bloom_is_used, 1);
 }
 
-KITHI_INLINE void prefetch_all(const uint8_t *body, kithi_slices_geometry g, uint64_t digest) {
+KITHI_INLINE void prefetch_key(const uint8_t *body, kithi_slices_geometry g, uint64_t digest) {
     kithi_probe probe = kithi_probe_start(digest);
     for (uint64_t i = 0; i < g.k; i++)
         __builtin_prefetch(body + kithi_probe_cell(&probe, g.slice, g.stride) / 8, 1);
 }
 
-/* Adds n digests without checking the limits, which they cannot exceed. The bits of `was_new` for these digests begin
- * at bit `at`. */
-typedef void add_safe(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t at);
+/* Adds n digests without checking capacity and fill limit, which they cannot exceed. If digest i is new, sets bit
+ * at + i of the bitmap `was_new`. */
+typedef void add_unchecked_function(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t at);
 
-KITHI_INLINE void add_run(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t at) {
+KITHI_INLINE void add_unchecked(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t at) {
     kithi_slices_geometry g = f->geometry.slices;
     uint8_t *body = f->body;
     uint64_t count = 0, fill = 0;
     bool in_cache = kithi_slices_in_cache(f);
-    for (size_t from = 0; from < n; from += KITHI_SLICES_AHEAD) {
-        size_t group = n - from < KITHI_SLICES_AHEAD ? n - from : KITHI_SLICES_AHEAD;
-        for (size_t i = 0; i < group && !in_cache; i++)
-            prefetch_all(body, g, digests[from + i]);
+    for (size_t from = 0; from < n; from += KITHI_SLICES_ADD_GROUP) {
+        size_t group_size = n - from < KITHI_SLICES_ADD_GROUP ? n - from : KITHI_SLICES_ADD_GROUP;
+        for (size_t i = 0; i < group_size && !in_cache; i++)
+            prefetch_key(body, g, digests[from + i]);
         uint64_t is_new = 0;
-        for (size_t i = 0; i < group; i++) {
-            unsigned set_bits = set_all(body, g, digests[from + i]);
+        for (size_t i = 0; i < group_size; i++) {
+            unsigned set_bits = set_key_bits(body, g, digests[from + i]);
             fill += set_bits;
             is_new |= (uint64_t)(set_bits != 0) << i;
         }
         count += kithi_popcount(is_new);
-        kithi_bitmap_set_word(was_new, at + from, is_new, group);
+        kithi_bitmap_set_word(was_new, at + from, is_new, group_size);
     }
     f->head.count += count;
     f->head.fill += fill;
 }
 
-/* The next `safe` digests are added without checking: each sets at most k bits, so they cannot exceed the capacity or
- * the fill limit. Near a limit, where `safe` is 0, add() is called for each digest. */
+/* Adds the next `safe` digests with `unchecked`: each sets at most k bits, so they cannot exceed the capacity or the
+ * fill limit. Near a limit, where `safe` is 0, calls add() for one digest after the other. */
 KITHI_INLINE kith_status add_many_inline(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                         size_t *done, add_safe *run) {
+                                         size_t *done, add_unchecked_function *unchecked) {
     while (*done < n) {
-        size_t safe = kithi_bits_safe(f, f->geometry.slices.k, n - *done);
+        size_t safe = kithi_bits_safe_adds(f, f->geometry.slices.k, n - *done);
         if (safe != 0) {
-            run(f, digests + *done, safe, was_new, *done);
+            unchecked(f, digests + *done, safe, was_new, *done);
             *done += safe;
             continue;
         }
@@ -213,7 +216,7 @@ static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, s
 
 static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                      size_t *done) {
-    return add_many_inline(f, digests, n, was_new, done, add_run);
+    return add_many_inline(f, digests, n, was_new, done, add_unchecked);
 }
 
 #ifdef KITHI_HAVE_X86
@@ -225,38 +228,38 @@ KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, b
     return add_inline(f, f->geometry.slices, digest, was_new);
 }
 
-/* add_run() with k as a constant. While it sets the bits of a group of keys, it prefetches those of the next group,
- * whose cells it has computed before. */
-KITHI_TARGET_AVX2 KITHI_INLINE void add_run_usual(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                                  size_t at) {
-    enum { GROUP = 16, PITCH = KITHI_AVX2_CELLS(USUAL_K) };
+/* add_unchecked() with k as a constant. Before it sets the bits of a group of keys, it computes the cells (the numbers
+ * of the bits) of the next group. It prefetches these while it sets the bits. */
+KITHI_TARGET_AVX2 KITHI_INLINE void add_unchecked_usual(kith_filter *f, const uint64_t *digests, size_t n,
+                                                        uint64_t *was_new, size_t at) {
+    enum { GROUP = 16, KEY_CELLS = KITHI_AVX2_CELLS(USUAL_K) }; /* keys in a group; elements of `cells` for a key */
     kithi_slices_geometry g = usual_geometry(f);
     if (g.slice > KITHI_AVX2_SLICE_MAX) {
-        add_run(f, digests, n, was_new, at);
+        add_unchecked(f, digests, n, was_new, at);
         return;
     }
-    uint64_t cells[2][GROUP * PITCH], count = 0, fill = 0;
+    uint64_t cells[2][GROUP * KEY_CELLS], count = 0, fill = 0;
     uint8_t *body = f->body;
     bool in_cache = kithi_slices_in_cache(f);
-    size_t group = n < GROUP ? n : GROUP;
-    kithi_avx2_cells(digests, group, USUAL_K, g.slice, g.stride, cells[0]);
+    size_t group_size = n < GROUP ? n : GROUP;
+    kithi_avx2_cells(digests, group_size, USUAL_K, g.slice, g.stride, cells[0]);
     for (size_t from = 0; from < n; from += GROUP) {
         const uint64_t *now = cells[from / GROUP % 2];
         uint64_t *next = cells[(from / GROUP + 1) % 2], is_new = 0;
-        group = n - from < GROUP ? n - from : GROUP;
-        size_t left = n - from - group, following = left < GROUP ? left : GROUP;
-        kithi_avx2_cells(digests + from + group, following, USUAL_K, g.slice, g.stride, next);
-        for (size_t i = 0; i < group; i++) {
-            for (unsigned j = 0; j < USUAL_K && !in_cache && i < following; j++)
-                __builtin_prefetch(body + next[i * PITCH + j] / 8, 1);
+        group_size = n - from < GROUP ? n - from : GROUP;
+        size_t left = n - from - group_size, next_size = left < GROUP ? left : GROUP;
+        kithi_avx2_cells(digests + from + group_size, next_size, USUAL_K, g.slice, g.stride, next);
+        for (size_t i = 0; i < group_size; i++) {
+            for (unsigned j = 0; j < USUAL_K && !in_cache && i < next_size; j++)
+                __builtin_prefetch(body + next[i * KEY_CELLS + j] / 8, 1);
             unsigned already = 0;
             for (unsigned j = 0; j < USUAL_K; j++)
-                set(body, now[i * PITCH + j], &already);
+                set_bit(body, now[i * KEY_CELLS + j], &already);
             fill += USUAL_K - already;
             is_new |= (uint64_t)(already != USUAL_K) << i;
         }
         count += kithi_popcount(is_new);
-        kithi_bitmap_set_word(was_new, at + from, is_new, group);
+        kithi_bitmap_set_word(was_new, at + from, is_new, group_size);
     }
     f->head.count += count;
     f->head.fill += fill;
@@ -264,14 +267,14 @@ KITHI_TARGET_AVX2 KITHI_INLINE void add_run_usual(kith_filter *f, const uint64_t
 
 KITHI_TARGET_AVX2 static kith_status add_many_usual_avx2(kith_filter *f, const uint64_t *digests, size_t n,
                                                          uint64_t *was_new, size_t *done) {
-    return add_many_inline(f, digests, n, was_new, done, add_run_usual);
+    return add_many_inline(f, digests, n, was_new, done, add_unchecked_usual);
 }
 
 KITHI_TARGET_AVX2 static bool has_usual_avx2(const kith_filter *f, uint64_t digest) {
     return has_inline(f, usual_geometry(f), digest);
 }
 
-/* Without code for was_new, which takes registers. */
+/* The common case, was_new == NULL, is compiled without the code for was_new, which would take registers. */
 KITHI_TARGET_AVX2 static kith_status add_usual_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(was_new != NULL, 0))
         return add_avx2(f, digest, was_new);
@@ -285,7 +288,7 @@ KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                                    size_t *done) {
-    return add_many_inline(f, digests, n, was_new, done, add_run);
+    return add_many_inline(f, digests, n, was_new, done, add_unchecked);
 }
 #endif
 
@@ -293,7 +296,7 @@ KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_
 static inline bool set_cell(uint8_t *body, uint64_t bit, bool *accepted, unsigned cell_bits) {
     unsigned already = 0;
     (void)cell_bits;
-    set(body, bit, &already);
+    set_bit(body, bit, &already);
     *accepted |= already == 0;
     return already == 0;
 }
@@ -320,7 +323,7 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
 
 static void prefetch(const void *filter, uint64_t digest) {
     const kith_filter *f = filter;
-    prefetch_all(f->body, f->geometry.slices, digest);
+    prefetch_key(f->body, f->geometry.slices, digest);
 }
 
 static double keys_at(const kith_filter *f, uint64_t fill) {
@@ -328,9 +331,9 @@ static double keys_at(const kith_filter *f, uint64_t fill) {
     return kithi_bloom_keys((unsigned)g.k, g.slice, fill, kithi_slices_layout(&g));
 }
 
-/* The exact rate of the union of two filters: the product, over all slices, of the share of their bits that is set.
- * With layout=whole, the share in the one array to the power of k. */
-static double rate_of(const kith_filter *a, const kith_filter *b) {
+/* The exact rate of the union of two filters. With layout=slices, it is the product of the shares of bits that are set
+ * in each slice; with layout=whole, the share of bits that are set in the array, to the power of k. */
+static double rate_of_union(const kith_filter *a, const kith_filter *b) {
     uint64_t slice = a->geometry.slices.slice, k = a->geometry.slices.k;
     double rate = 1;
     if (a->geometry.slices.layout == KITHI_WHOLE)
@@ -341,7 +344,7 @@ static double rate_of(const kith_filter *a, const kith_filter *b) {
 }
 
 static kith_status merge(kith_filter *into, const kith_filter *from) {
-    return kithi_bits_merge(into, from, keys_at, rate_of, 1);
+    return kithi_bits_merge(into, from, keys_at, rate_of_union, 1);
 }
 
 static kith_status intersect(kith_filter *into, const kith_filter *from) {
@@ -350,7 +353,7 @@ static kith_status intersect(kith_filter *into, const kith_filter *from) {
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->keys_now = keys_at(f, f->head.fill);
-    stats->rate_now = rate_of(f, f);
+    stats->rate_now = rate_of_union(f, f);
 }
 
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {

@@ -13,14 +13,14 @@ static inline kith_status kithi_bloom_shape(const kithi_head *head, kithi_shape 
     return status;
 }
 
-/* Reads words: a test of a bit in a word takes fewer instructions than in a byte. */
-KITHI_INLINE bool kithi_bloom_used(const uint8_t *body, uint64_t bit, unsigned cell_bits) {
+/* Reads a word and not a byte, because this takes fewer instructions. */
+KITHI_INLINE bool kithi_bloom_is_used(const uint8_t *body, uint64_t bit, unsigned cell_bits) {
     (void)cell_bits;
     return kithi_load64(body + bit / 64 * 8) >> (bit % 64) & 1;
 }
 
 static inline bool kithi_bloom_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
-    return kithi_slices_has(&g->slices, body, digest, kithi_bloom_used, 1);
+    return kithi_slices_has(&g->slices, body, digest, kithi_bloom_is_used, 1);
 }
 
 static const kithi_lookup kithi_lookup_bloom = {

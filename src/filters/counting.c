@@ -2,8 +2,8 @@
  * Cache Sharing Protocol", 2000).
  *
  * Each bit of bloom is replaced by a counter of 4 bits (or, with the option width, 2 to 8). Adding a key adds 1 to k
- * counters, one in each of k slices, at the positions where bloom would set its bits. Removing it subtracts 1 from
- * each. has() returns true when none of them is 0:
+ * counters, one in each of k slices, at the positions where bloom would set its bits. Removing the key subtracts 1 from
+ * each of these counters. has() returns true when none of them is 0:
  *
  *     |<---- slice 0 ---->|<---- slice 1 ---->|  …  |<--- slice k-1 --->|
  *      000010002001000F0030  0020010000010004000      00301000000020000100
@@ -12,34 +12,37 @@
  * bloom has bits. bloom does not count a new key that sets no bit, so it accepts more distinct keys than its capacity,
  * and its plan has bits for them. counting counts every key.)
  *
- * filters/common/counter_cells.h describes the counters: saturation, and how many copies of a key can be added.
+ * A counter that has reached its largest value is stuck: it is never changed again. filters/common/counter_cells.h
+ * describes stuck counters, and how many copies of a key can be added.
  *
  * With layout=whole, all k hashes share one array of counters, as in bloom. If several hashes of a key hit the same
  * counter, an add still adds only 1 to it. Otherwise copies() could return a multiple of the number of copies, and a
- * few copies of one key would drive such a counter to its largest value, where it is stuck (counter_cells.h).
+ * few copies of one key would make such a counter stuck.
  *
- * Refused keys. A key that was not added before gets KITH_E_COPIES only if each of its k counters is shared by at least
- * c = 2^width - 2 other keys. Let n be the number of distinct keys and `slice` the number of counters in a slice. The
- * number of keys that share a counter is binomial, with mean lambda = n/slice. The probability that it is c or more is
- * less than P(N >= c), where N is a Poisson variable with the same mean. Slices are independent. So the probability
- * that any of the n keys is refused is at most
+ * Refused keys. Let n distinct keys be added once each. A key gets KITH_E_COPIES only if each of its k counters is
+ * shared by at least c = 2^width - 2 other keys. Let `slice` be the number of counters in a slice. The number of keys
+ * that share a counter is binomial, with mean lambda = n/slice. The probability that it is c or more is less than
+ * P(N >= c), where N is a Poisson variable with the same mean. Slices are independent. So the probability that any of
+ * the n keys is refused is at most
  *
  *     failure = n * P(N >= c)^k
  *
- * which is 10^-86 at a million keys and a rate of 1% with 4 bits (c = 14). With 4 bits, it would matter only with one
- * counter per key (k = 1). k = 1 and k = 2 need the same space at a rate of 38.2%, and bloom uses k = 1 above that. At
- * 90%, one in 80 such filters of a million keys would refuse one of them. So rates above 38% are planned as 38%: k = 2,
- * lambda = 0.96. Even so, the failure can be above 10^-9 with more than 10^13 keys, or with counters of 2 or 3 bits.
- * For each k the planner then lengthens the slices until the failure is at most 10^-9, and it uses the k that needs the
- * fewest counters in total. (If k is given as an option, the slices are not lengthened, and the failure is accepted.)
- * Because of the longer slices, 2 bits do not pay: width=2 refuses a key as soon as each of its counters is shared by
- * two others. At a million keys and a rate of 1%, it takes 52 bits per key, width=3 takes 29, and width=4 takes 38.
+ * (failure_of() below has the formula for layout=whole.) The failure is 10^-86 at a million keys and a rate of 1% with
+ * 4 bits (c = 14). With 4 bits, it would matter only with one counter per key. k = 1 and k = 2 need the same space at a
+ * rate of 38.2%, and above that bloom uses k = 1. With k = 1 and a rate of 90%, about one in 100 filters of a million
+ * keys would refuse a key. So rates above 38% are planned as 38%: k = 2, lambda = 0.96.
+ *
+ * Even so, the failure can be above 10^-9 with more than 10^14 keys, or with counters of 2 or 3 bits. For each k the
+ * planner then lengthens the slices until the failure is at most 10^-9, and it uses the k that needs the fewest
+ * counters in total. (If k is given as an option, the slices are not lengthened, and the failure is accepted.) Because
+ * of the longer slices, 2 bits do not pay: width=2 refuses a key as soon as each of its counters is shared by two
+ * others. At a million keys and a rate of 1%, width=2 takes 52 bits per key, width=3 takes 29, and width=4 takes 38.
  *
  * Invariants. Every successful add or remove changes one counter of each slice by 1, unless that counter is stuck. So
  * the counters of a slice without a stuck counter add up to the count, even after removals of keys that were never
- * added. With layout=whole a key has 1 to k different counters, so the sum of all counters is not the count. It need
- * not even be between count and k * count: a key that is removed but was never added may have more or fewer counters
- * than the keys that were added.
+ * added. With layout=whole a key has 1 to k different counters, so the sum of all counters is usually not the count. It
+ * need not even be between count and k * count: a removed key that was never added may have more or fewer counters than
+ * the keys that were added.
  *
  * Parameters, by index: 0: k; 1: counters in a slice (in the array, with layout=whole); 2: layout (0 slices, 1 whole);
  * 3: width (0 for 4 bits); 7: fill limit. */
@@ -67,15 +70,17 @@ static uint64_t option(const kithi_head *head, unsigned index) {
     return index == 0 ? g.k : index == 1 ? g.layout : g.width;
 }
 
-/* Returns an upper bound of P(X >= least) for a binomial variable X with this mean. The bound is P(N >= least) for a
- * Poisson variable N with the same mean. For large means, where this is no upper bound, it is 1. */
+/* Returns an upper bound of P(X >= least) for a binomial variable X with this mean. If the mean is at most least - 1,
+ * the bound is P(N >= least) for a Poisson variable N with the same mean. For larger means that need not be an upper
+ * bound, and the result is 1. */
 static double poisson_tail(double mean, unsigned least) {
     if (mean > least - 1.0)
         return 1;
     double log_term = -mean, sum = 0, term = 1;
     for (unsigned i = 1; i <= least; i++)
         log_term += log(mean / i);
-    for (unsigned i = least + 1; term > 1e-17 * sum; i++) { /* sum and term are relative to exp(log_term) */
+    /* exp(log_term) is P(N = least). `sum` and `term` are multiples of it. */
+    for (unsigned i = least + 1; term > 1e-17 * sum; i++) {
         sum += term;
         term *= mean / i;
     }
@@ -83,14 +88,16 @@ static double poisson_tail(double mean, unsigned least) {
     return fmin(1, exp(log_term + log(sum)));
 }
 
-/* Returns a bound on the probability that one of n distinct keys is refused because other keys share its counters. */
+/* Returns an upper bound of the probability that one of n distinct keys is refused because other keys share its
+ * counters. */
 static double failure_of(const kithi_slices_geometry *g, uint64_t n) {
     unsigned k = (unsigned)g->k, copies = kithi_counter_top((unsigned)g->width) - 1;
     if (n <= copies)
         return 0;
     if (g->layout == KITHI_WHOLE) {
-        double crowded = poisson_tail((double)k * (double)n / (double)g->slice, copies);
-        return fmin(1, (double)n * kithi_whole_all_cells_have(k, g->slice, crowded));
+        /* At least the probability that `copies` or more keys have a given counter. */
+        double at_limit = poisson_tail((double)k * (double)n / (double)g->slice, copies);
+        return fmin(1, (double)n * kithi_whole_all_cells_have(k, g->slice, at_limit));
     }
     return fmin(1, (double)n * exp(k * log(poisson_tail((double)n / (double)g->slice, copies))));
 }
@@ -100,8 +107,8 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g)), failure_of(&g, n)};
 }
 
-/* Returns the smallest length of a slice, at least g.slice, for which the failure is at most FAILURE_MAX; 0 if that is
- * too long. */
+/* Returns the smallest length of a slice, at least g.slice, for which the failure is at most FAILURE_MAX; 0 if a slice
+ * cannot be so long. */
 static uint64_t reliable_slice(kithi_slices_geometry g, uint64_t n) {
     uint64_t low = g.slice - 1, most = (UINT64_C(1) << 62) / g.k;
     for (; failure_of(&g, n) > FAILURE_MAX; g.slice *= 2) {
@@ -116,7 +123,8 @@ static uint64_t reliable_slice(kithi_slices_geometry g, uint64_t n) {
     return low + 1;
 }
 
-/* Chooses the k for which the fewest counters keep both the rate and FAILURE_MAX. */
+/* Sets k and the length of a slice so that the fewest counters keep both the rate and FAILURE_MAX. Returns false if no
+ * k does. */
 static bool choose_reliable(uint64_t n, double rate, kithi_slices_geometry *g) {
     kithi_cells_layout layout = kithi_slices_layout(g);
     uint64_t fewest = UINT64_MAX;
@@ -160,7 +168,7 @@ static unsigned width_of(const kith_filter *f) {
     return (unsigned)f->geometry.slices.width;
 }
 
-/* Returns the least of a key's counters. `counters` has their k indices. */
+/* Returns the least value of a key's counters. `counters` has the k indices of these counters. */
 KITHI_INLINE unsigned least_at(const kith_filter *f, const uint64_t *counters, unsigned width) {
     unsigned min = kithi_counter_top(width);
     for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
@@ -206,29 +214,29 @@ KITHI_INLINE bool has_inline(const kith_filter *f, uint64_t digest) {
 
 KITHI_INLINE kith_status add_inline(kith_filter *f, uint64_t digest, bool *was_new) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
-    kithi_slice_cells(f, digest, counters);
+    kithi_slices_key_cells(f, digest, counters);
     return width_of(f) == KITHI_COUNTER_BITS ? add_at(f, counters, was_new, KITHI_COUNTER_BITS)
                                              : add_at(f, counters, was_new, width_of(f));
 }
 
 KITHI_INLINE kith_status remove_inline(kith_filter *f, uint64_t digest) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
-    kithi_slice_cells(f, digest, counters);
+    kithi_slices_key_cells(f, digest, counters);
     return width_of(f) == KITHI_COUNTER_BITS ? remove_at(f, counters, NULL, KITHI_COUNTER_BITS)
                                              : remove_at(f, counters, NULL, width_of(f));
 }
 
 KITHI_INLINE uint64_t copies_inline(const kith_filter *f, uint64_t digest) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
-    kithi_slice_cells(f, digest, counters);
+    kithi_slices_key_cells(f, digest, counters);
     return width_of(f) == KITHI_COUNTER_BITS ? least_at(f, counters, KITHI_COUNTER_BITS)
                                              : least_at(f, counters, width_of(f));
 }
 
 KITHI_INLINE size_t has_many_inline(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     return width_of(f) == KITHI_COUNTER_BITS
-               ? kithi_slices_has_many(f, digests, n, maybe, kithi_counting_used, KITHI_COUNTER_BITS)
-               : kithi_slices_has_many(f, digests, n, maybe, kithi_counting_used, width_of(f));
+               ? kithi_slices_has_many(f, digests, n, maybe, kithi_counting_is_used, KITHI_COUNTER_BITS)
+               : kithi_slices_has_many(f, digests, n, maybe, kithi_counting_is_used, width_of(f));
 }
 
 KITHI_INLINE kith_status add_many_inline(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
@@ -323,7 +331,7 @@ static kith_status merge(kith_filter *into, const kith_filter *from) {
 }
 
 /* Returns the number of slices; one array counts as one slice. */
-static uint64_t slices_of(const kithi_slices_geometry *g) {
+static uint64_t slice_count(const kithi_slices_geometry *g) {
     return g->layout == KITHI_WHOLE ? 1 : g->k;
 }
 
@@ -331,7 +339,7 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     kithi_slices_geometry g = f->geometry.slices;
     stats->keys_now = kithi_bloom_keys((unsigned)g.k, g.slice, f->head.fill, kithi_slices_layout(&g));
     stats->rate_now = 1;
-    for (uint64_t i = 0; i < slices_of(&g); i++) {
+    for (uint64_t i = 0; i < slice_count(&g); i++) {
         kithi_tally t = kithi_counters_tally(f, i * g.slice, (i + 1) * g.slice, width_of(f));
         stats->stuck += t.stuck;
         stats->rate_now *= (double)t.used / (double)g.slice;
@@ -354,17 +362,17 @@ static bool spare_is_clear(const kith_filter *f) {
 static const char *check(const kith_filter *f) {
     kithi_slices_geometry g = f->geometry.slices;
     uint64_t used = 0, count = f->head.count;
-    bool agrees = true;
-    for (uint64_t i = 0; i < slices_of(&g); i++) {
+    bool sums_agree = true;
+    for (uint64_t i = 0; i < slice_count(&g); i++) {
         kithi_tally t = kithi_counters_tally(f, i * g.slice, (i + 1) * g.slice, width_of(f));
         used += t.used;
-        agrees = agrees && (g.layout == KITHI_WHOLE || t.stuck != 0 || t.sum == count);
+        sums_agree = sums_agree && (g.layout == KITHI_WHOLE || t.stuck != 0 || t.sum == count);
     }
     if (used != f->head.fill)
         return "the number of counters in use is not what the header says";
     if (!spare_is_clear(f))
         return "a counter after the last cell is in use";
-    if (!agrees)
+    if (!sums_agree)
         return "the counters of a slice do not add up to the count of keys";
     return NULL;
 }

@@ -29,15 +29,15 @@ static inline kith_status kithi_counting_shape(const kithi_head *head, kithi_sha
     return status;
 }
 
-KITHI_INLINE bool kithi_counting_used(const uint8_t *body, uint64_t c, unsigned width) {
+KITHI_INLINE bool kithi_counting_is_used(const uint8_t *body, uint64_t c, unsigned width) {
     return kithi_counter(body, c, width) != 0;
 }
 
 /* In the branch for the default width the width is a constant, which makes the lookup faster. */
 KITHI_INLINE bool kithi_counting_has_inline(const kithi_slices_geometry *g, const uint8_t *body, uint64_t digest) {
     unsigned width = (unsigned)g->width;
-    return width == KITHI_COUNTER_BITS ? kithi_slices_has(g, body, digest, kithi_counting_used, KITHI_COUNTER_BITS)
-                                       : kithi_slices_has(g, body, digest, kithi_counting_used, width);
+    return width == KITHI_COUNTER_BITS ? kithi_slices_has(g, body, digest, kithi_counting_is_used, KITHI_COUNTER_BITS)
+                                       : kithi_slices_has(g, body, digest, kithi_counting_is_used, width);
 }
 
 static inline bool kithi_counting_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {

@@ -1,13 +1,16 @@
-/* filters/common/bit_cells.h: the code that bloom and blocked share (the counting kinds use its fill limit, its tests
- * for a full filter and its repair, too). The body of bloom and blocked is an array of bits. Adding keys only sets
+/* filters/common/bit_cells.h: the code that bloom and blocked share. The counting kinds also use its fill limit, its
+ * tests for a full filter and its repair. The body of bloom and blocked is an array of bits. Adding keys only sets
  * bits; an intersection clears some.
  *
- * `count` is the number of keys that set at least one new bit (after a union or an intersection: an estimate of it). A
- * filter is full when `count` reaches the capacity, or when more bits are set than the fill limit, which is a
- * parameter. The fill limit stops somebody who chooses keys that set more bits than random keys do: with `capacity`
- * random keys, only one of 10^9 filters exceeds it. A new key that is a false positive does not increase `count`, so
- * more than `capacity` keys may be added before `count` reaches the capacity. In a large filter, the fill limit is
- * often reached first. A key for which has() already returns true changes nothing and is never refused. */
+ * The count in the header is the number of keys that have set at least one new bit. After a union or an intersection it
+ * is an estimate of this number. The fill is the number of bits that are set. A filter is full when the count reaches
+ * the capacity, or when the fill exceeds the fill limit, which is a parameter. The fill limit stops somebody who
+ * chooses keys that set more bits than random keys do. With as many random keys as the capacity, fewer than one in 10^9
+ * filters exceed it (plan/sizing.h).
+ *
+ * A new key that is a false positive sets no bit and does not increase the count. So more distinct keys than the
+ * capacity can be added before the count reaches the capacity. In a large filter, the fill limit is often reached
+ * first. A key for which has() already returns true is accepted even by a full filter, because it changes nothing. */
 #ifndef KITHI_FILTERS_BIT_CELLS_H
 #define KITHI_FILTERS_BIT_CELLS_H
 
@@ -27,7 +30,7 @@ static inline bool kithi_bits_above_limit(const kith_filter *f, uint64_t fill) {
     return fill > f->geometry.fill_limit;
 }
 
-/* Updates count and fill after an add that set `set_bits` new bits. `was_new` may be NULL. */
+/* Updates count and fill after an add that changed `set_bits` bits from 0 to 1. `was_new` may be NULL. */
 static inline void kithi_bits_count_add(kith_filter *f, uint64_t set_bits, bool *was_new) {
     f->head.fill += set_bits;
     f->head.count += set_bits != 0;
@@ -35,22 +38,22 @@ static inline void kithi_bits_count_add(kith_filter *f, uint64_t set_bits, bool 
         *was_new = set_bits != 0;
 }
 
-/* Returns the result of an add that changes nothing: the key is in the filter already, or the filter accepts no new
- * key. `has` is has() of the key. */
+/* Returns the result of an add that changes nothing, because has() is true for the key, or because the filter accepts
+ * no new key. `has` is the result of has() for the key. `was_new` may be NULL. */
 static inline kith_status kithi_bits_result_unchanged(bool has, bool *was_new) {
     if (was_new != NULL)
         *was_new = false;
     return has ? KITH_OK : KITH_E_FULL;
 }
 
-/* Returns whether a key that changes bits may still be added. */
+/* Returns whether the filter accepts a key that changes bits. */
 static inline bool kithi_bits_can_add(const kith_filter *f) {
     return f->head.count < f->head.capacity && !kithi_bits_above_limit(f, f->head.fill);
 }
 
-/* Returns how many of the next n digests can be added without checking the capacity and the fill limit in between:
- * whatever these digests are, neither is exceeded. Each sets at most `hashes` bits. */
-static inline size_t kithi_bits_safe(const kith_filter *f, uint64_t hashes, size_t n) {
+/* Returns how many of the next n digests can be added without checking the capacity and the fill limit: whatever these
+ * digests are, they exceed neither. Each digest sets at most `hashes` bits. */
+static inline size_t kithi_bits_safe_adds(const kith_filter *f, uint64_t hashes, size_t n) {
     uint64_t limit = f->geometry.fill_limit, safe = f->head.capacity - f->head.count;
     uint64_t below_limit = limit > f->head.fill ? (limit - f->head.fill) / hashes : 0;
     safe = below_limit < safe ? below_limit : safe;
@@ -78,7 +81,7 @@ static inline uint64_t kithi_bits_in_union(const uint8_t *a, const uint8_t *b, u
     return set;
 }
 
-/* Counts the bits that are set in the union or the intersection of two bodies. */
+/* Counts the bits that are set in the union or the intersection of the bodies of two filters. */
 static inline uint64_t kithi_bits_count(const kith_filter *a, const kith_filter *b, kithi_bits_how how) {
     uint64_t set = 0;
     for (uint64_t at = 0; at < a->head.body_bytes; at += 8)
@@ -86,7 +89,7 @@ static inline uint64_t kithi_bits_count(const kith_filter *a, const kith_filter 
     return set;
 }
 
-/* Replaces the body of `into` by the union or the intersection of both, and sets its fill and count. */
+/* Replaces the body of `into` by the union or the intersection of both bodies, and sets its fill and count. */
 static inline void kithi_bits_combine(kith_filter *into, const kith_filter *from, kithi_bits_how how, uint64_t fill,
                                       uint64_t count) {
     for (uint64_t at = 0; at < into->head.body_bytes; at += 8)
@@ -94,7 +97,7 @@ static inline void kithi_bits_combine(kith_filter *into, const kith_filter *from
                       kithi_bits_join(kithi_load64(into->body + at), kithi_load64(from->body + at), how));
     into->head.fill = fill;
     into->head.count = count;
-    into->crowding.next = 0; /* not known: see crowding.h */
+    into->crowding.next = 0; /* the next add must compute it: see kithi_crowding in kind.h */
 }
 
 /* Rounds an estimate to a count that is possible: from `low` to `high`, at most `fill`, and not 0 if a bit is set. */
@@ -108,25 +111,27 @@ static inline uint64_t kithi_bits_clamp(double keys, uint64_t low, uint64_t high
     return keys < (double)high ? (uint64_t)(keys + 0.5) : high;
 }
 
-/* Union. keys_at(f, fill) is the kind's estimate of the number of keys in a filter like f with this fill, and
- * rate_of(a, b) the exact rate of the union of a and b. A rate above rate_max means that keys were chosen to crowd some
- * blocks; a kind without blocks passes 1.
+/* Replaces `into` by the union of both filters. Returns KITH_E_FULL if the merge is refused. keys_at(f, fill) is the
+ * kind's estimate of the number of keys in a filter like f with this fill, and rate_of_union(a, b) is the exact rate of
+ * the union of a and b. If this is above rate_max, the union is crowded: keys were chosen to crowd some blocks. A kind
+ * without blocks passes 1.
  *
- * It is not known how many keys the two filters have in common, so it is not known either how many the union has.
- * Therefore the rate decides: the merge is refused if the rate of the union would be above the promised one. There are
- * two exceptions. The merge is not refused if the counts add up to at most the capacity, and the union is within the
- * fill limit and not crowded: the keys of `from` could then also be added one by one. Nor is it refused if the union is
- * equal to one of the two filters. */
+ * The two filters may have keys in common, so the number of keys of the union is not known. Therefore the rate decides:
+ * the merge is refused if the rate of the union would be above the promised one. There are two exceptions:
+ *
+ *     The counts add up to at most the capacity, and the union is within the fill limit and not crowded. The keys of
+ *     `from` could then also be added one by one.
+ *     The union is equal to one of the two filters. */
 static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter *from,
                                            double (*keys_at)(const kith_filter *f, uint64_t fill),
-                                           double (*rate_of)(const kith_filter *a, const kith_filter *b),
+                                           double (*rate_of_union)(const kith_filter *a, const kith_filter *b),
                                            double rate_max) {
     uint64_t fill = kithi_bits_count(into, from, KITHI_BITS_OR);
     uint64_t a = into->head.count, b = from->head.count;
     bool sum_fits = b <= into->head.capacity - a && !kithi_bits_above_limit(into, fill);
     bool nothing_new = fill == into->head.fill || fill == from->head.fill;
     double allowed = sum_fits ? rate_max : into->head.rate;
-    if (!nothing_new && allowed < 1 && rate_of(into, from) > allowed)
+    if (!nothing_new && allowed < 1 && rate_of_union(into, from) > allowed)
         return KITH_E_FULL;
     uint64_t most = b < into->head.capacity - a ? a + b : into->head.capacity;
     uint64_t count = kithi_bits_clamp(keys_at(into, fill), a > b ? a : b, most, fill);
@@ -134,9 +139,10 @@ static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter 
     return KITH_OK;
 }
 
-/* Intersection. Many bits are set in both filters although no common key has set them, so the number of common keys
- * cannot be estimated from the common bits. It is estimated as keys(a) + keys(b) - keys(union). The fill of the union
- * is the sum of both fills minus the number of common bits. */
+/* Replaces `into` by the intersection of both filters. Many bits are set in both filters although no common key has set
+ * them, so the number of common keys cannot be estimated from the common bits alone. It is estimated as
+ * keys(into) + keys(from) - keys(union). The fill of the union is the sum of both fills minus the number of common
+ * bits. */
 static inline kith_status kithi_bits_intersect(kith_filter *into, const kith_filter *from,
                                                double (*keys_at)(const kith_filter *f, uint64_t fill)) {
     uint64_t fill = kithi_bits_count(into, from, KITHI_BITS_AND);
@@ -190,10 +196,11 @@ static inline void kithi_bits_write(uint8_t *body, uint64_t from, uint64_t to, b
     }
 }
 
-/* Sets every cell of `width` bits that has a bit in a damaged page to its largest value. No key that was there is lost;
- * other keys are false positives more often. Counters with that value are stuck, so removals do not change them. A page
- * whose checksum is lost stays as it is, because it is probably right. (If its cells were set, too, a file without
- * checksums would become a filter that returns true for every key.) If all pages are damaged, nothing can be saved. */
+/* As kithi_kind.salvage, for cells of `width` bits. Sets every cell that has a bit in a damaged page to its largest
+ * value. So no key is lost, but there are more false positives. A counter with this value is stuck: removals do not
+ * change it (filters/common/counter_cells.h). A page whose checksum is lost stays as it is, because it is probably
+ * right. (If its cells were set, too, a file without checksums would become a filter that returns true for every key.)
+ * If all pages are damaged, nothing can be saved. */
 static inline kith_status kithi_cells_salvage(kith_filter *f, kithi_damage *damage, unsigned width) {
     uint64_t end = f->shape.cells * width, bad = 0;
     for (uint64_t i = 0; i < damage->pages; i++)
@@ -219,6 +226,7 @@ static inline kith_status kithi_bits_salvage(kith_filter *f, kithi_damage *damag
     return kithi_cells_salvage(f, damage, 1);
 }
 
+/* As kithi_kind.recount. */
 static inline void kithi_bits_recount(kith_filter *f) {
     f->head.fill = kithi_bits_count(f, f, KITHI_BITS_OR);
     f->crowding.next = 0;

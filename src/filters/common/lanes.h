@@ -2,18 +2,17 @@
  * one block, which is the 64 bytes of a cache line.
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
- *     block    | lane 0 | lane 1 |  …  | lane L-1 |             lane j = cells j * width … (j + 1) * width - 1
+ *     block    | lane 0 | lane 1 |  …  | lane L-1 |             lane j = cells j * w … (j + 1) * w - 1
  *
- *     cell in lane j  =  top log2(width) bits of byte j % 8 of lane word j / 8 of d
+ *     cell in lane j  =  top log2(w) bits of byte j % 8 of lane word j / 8 of d
  *
- * `width` is the number of cells in a lane. Lane words 0 and 1 are 64-bit words that core/mix.h computes from the
- * digest. Cells are numbered from the least significant bits of byte 0, bytes of a word from its least significant
- * byte. Each lane uses a whole byte of the word rather than just the bits it needs, so that few vector instructions
- * turn a lane word into the position of the key's cell in each lane: they widen bytes to lanes and shift by a constant
+ * w (`lane_cells`) is the number of cells in a lane. Lane words 0 and 1 are 64-bit words that core/mix.h computes from
+ * the digest. Cells are numbered from the least significant bits of byte 0, bytes of a word from its least significant
+ * byte. Each lane uses a whole byte of a lane word, although it needs only log2(w) bits. Thus few vector instructions
+ * turn a lane word into the numbers of the key's cells in all lanes: they widen bytes to lanes and shift by a constant
  * (simd/).
  *
- * Operations are compiled once for each number of lanes (kithi_by_lanes), so every index except the cell's is a
- * constant. */
+ * Operations are compiled once for each number of lanes (kithi_by_lanes), so that loops over lanes can be unrolled. */
 #ifndef KITHI_FILTERS_LANES_H
 #define KITHI_FILTERS_LANES_H
 
@@ -23,7 +22,7 @@
 #include "filters/common/bit_cells.h"
 #include "filters/common/lanes_lookup.h"
 
-/* The value of the option "lanes": the index of the number of lanes in "auto|4|8|16". */
+/* As kithi_kind.option. The value of the option "lanes" is the index of the number of lanes in "auto|4|8|16". */
 static inline uint64_t kithi_lanes_option(const kithi_head *head, unsigned index) {
     (void)index;
     uint64_t lanes = kithi_lanes_decode(head).lanes.lanes;
@@ -37,10 +36,10 @@ static inline uint64_t kithi_lanes_option(const kithi_head *head, unsigned index
  * which keys count towards the capacity (plan/sizing.h). */
 static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cells, uint64_t capacity, double rate,
                                              kithi_counts counts, kithi_head *head) {
-    /* KITHI_LANE_COUNTS[first] is usually the best number of lanes. It is tried first because it then takes little time
-     * to find out that the others need more blocks (kithi_blocked_blocks). If several need equally many blocks, the
-     * fewest lanes are used. */
-    bool bits = block_cells == KITHI_LANES_BLOCK_BITS; /* otherwise the cells are counters, a quarter as many */
+    /* KITHI_LANE_COUNTS[first] is the number of lanes that is tried first. For this rate it is usually the one that
+     * needs the fewest blocks. It then takes little time to find out that the others need more (kithi_blocked_blocks).
+     * If several need equally many blocks, the fewest lanes are used. */
+    bool bits = block_cells == KITHI_LANES_BLOCK_BITS; /* the cells are bits; otherwise counters, a quarter as many */
     size_t expected = rate > (bits ? 0.018 : 0.009) ? 0 : rate > (bits ? 0.00015 : 4e-6) ? 1 : 2;
     size_t first = given != 0 ? (size_t)given - 1 : expected;
     unsigned best_lanes = KITHI_LANE_COUNTS[first];
@@ -69,9 +68,9 @@ static inline uint64_t kithi_lanes_regions(const kithi_head *head) {
     return kithi_lanes_decode(head).lanes.blocks;
 }
 
-/* Estimates the number of keys from the number of cells in use. Lane j has blocks * width cells in all blocks together,
- * and each of them is equally likely to be the cell of a key. So the estimate is that of a Bloom filter with slices of
- * this length; blocking only increases its variance. */
+/* Estimates the number of keys from the number of cells in use. Take lane j of every block: together they have
+ * blocks * lane_cells cells, and each of these is equally likely to be the cell of a key. So the estimate is that of a
+ * Bloom filter with one slice of this length per lane. Blocking only increases the variance of the estimate. */
 static inline double kithi_lanes_keys(const kith_filter *f, uint64_t fill) {
     unsigned lanes = (unsigned)f->geometry.lanes.lanes;
     return kithi_bloom_keys(lanes, f->shape.cells / lanes, fill, KITHI_SLICES);
@@ -108,13 +107,14 @@ typedef struct kithi_lanes_block_ops {
     /* For blocked: sets the key's bits; returns how many of them were 0. */
     unsigned (*set)(uint8_t *block, uint64_t digest, unsigned lanes);
     /* For blocked: sets the bits of n keys, at most 64. Bit i of the result tells whether key i changed a bit. Adds the
-     * number of bits that changed to *fill. `prefetch` is as in kithi_lanes_has_some(). If this is NULL, the kind calls
-     * `set` for each key. */
+     * number of bits that changed to *fill. `prefetch` means the same as in kithi_lanes_has_up_to_64(). If set_many is
+     * NULL, blocked calls `set` for each key. */
     uint64_t (*set_many)(uint8_t *body, uint64_t blocks, const uint64_t *digests, size_t n, size_t prefetch,
                          unsigned lanes, uint64_t *fill);
-    /* For blocked_counting: raise adds 1 to each of the key's counters and sets *zeros to how many of them were 0;
-     * lower subtracts 1 and sets *zeros to how many of them became 0. Counters at 15 stay. raise returns false and
-     * changes nothing if no further copy of the key may be added; lower does so if one of its counters is 0. */
+    /* For blocked_counting. `raise` adds 1 to each of the key's counters and sets *zeros to how many of them were 0.
+     * `lower` subtracts 1 and sets *zeros to how many of them became 0. Neither changes a counter that is 15. They
+     * return false and change nothing if they cannot succeed: `raise` if no further copy of the key may be added (all
+     * its counters are 14 or more), `lower` if one of its counters is 0. */
     bool (*raise)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
     bool (*lower)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
     unsigned (*least)(const uint8_t *block, uint64_t digest, unsigned lanes); /* the least counter of the key */
@@ -123,7 +123,7 @@ typedef struct kithi_lanes_block_ops {
 /* The arguments of an operation. Each operation reads only those that it needs. */
 typedef struct kithi_lanes_args {
     const kith_filter *f;
-    kith_filter *writable; /* f, for operations that change its header */
+    kith_filter *writable; /* f; only set for operations that change its header */
     uint64_t digest;       /* operations on one key */
     bool *was_new;
     bool commit;             /* of add_shared (kind.h) */
@@ -136,7 +136,7 @@ typedef struct kithi_lanes_args {
 typedef uint64_t kithi_lanes_operation(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes);
 
 /* Calls `operation` with the filter's number of lanes as a constant, so that it is compiled three times. The usual
- * number is tested first and takes no jump: an operation on one key is so short that each jump taken counts. */
+ * number, 8, is tested first and takes no jump: an operation on one key is so short that each jump taken counts. */
 KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_operation *operation, const kithi_lanes_block_ops *ops,
                                      kithi_lanes_args args) {
     uint64_t lanes = args.f->geometry.lanes.lanes;
@@ -145,11 +145,12 @@ KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_operation *operation, const kit
     return lanes == 4 ? operation(ops, &args, 4) : operation(ops, &args, 16);
 }
 
+/* As kithi_kind.prefetch. */
 KITHI_INLINE void kithi_lanes_prefetch(const void *f, uint64_t digest) {
     __builtin_prefetch(kithi_lanes_block_of(f, digest));
 }
 
-/* A body of at most this many bytes stays in the core's own caches. Prefetching it would make a lookup a sixth
+/* A body of at most this many bytes stays in the core's own caches. Prefetching its blocks would make a lookup a sixth
  * slower. */
 #define KITHI_LANES_CACHED_BYTES (256 << 10)
 
@@ -164,9 +165,10 @@ KITHI_INLINE void kithi_lanes_prefetch_first(const kith_filter *f, const uint64_
 }
 
 /* Looks up n digests, at most 64. Bit i of the result tells whether digest i may be in the set. If `prefetch` is not 0,
- * there are at least n + prefetch digests, and the block of the key that is `prefetch` keys ahead is prefetched. */
-KITHI_INLINE uint64_t kithi_lanes_has_some(const kithi_lanes_block_ops *ops, const uint8_t *body, uint64_t blocks,
-                                           const uint64_t *digests, size_t n, size_t prefetch, unsigned lanes) {
+ * it is a distance: before digest i is looked up, the block of digest i + prefetch is prefetched. The array must then
+ * have at least n + prefetch digests. */
+KITHI_INLINE uint64_t kithi_lanes_has_up_to_64(const kithi_lanes_block_ops *ops, const uint8_t *body, uint64_t blocks,
+                                               const uint64_t *digests, size_t n, size_t prefetch, unsigned lanes) {
     uint64_t word = 0;
     for (size_t i = 0; i < n; i++) {
         if (prefetch != 0)
@@ -178,8 +180,8 @@ KITHI_INLINE uint64_t kithi_lanes_has_some(const kithi_lanes_block_ops *ops, con
 }
 
 /* has_many for one number of lanes: kithi_by_lanes() compiles it for each. */
-KITHI_INLINE uint64_t kithi_lanes_has_many_in(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
-                                              unsigned lanes) {
+KITHI_INLINE uint64_t kithi_lanes_has_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
+                                                     unsigned lanes) {
     const kith_filter *f = args->f;
     const uint8_t *body = f->body;
     uint64_t blocks = f->geometry.lanes.blocks;
@@ -191,8 +193,8 @@ KITHI_INLINE uint64_t kithi_lanes_has_many_in(const kithi_lanes_block_ops *ops, 
         const uint64_t *digests = args->digests + from;
         size_t left = n - from, count = left < 64 ? left : 64;
         bool ahead = !in_cache && left >= 64 + KITHI_AHEAD;
-        uint64_t word = ahead ? kithi_lanes_has_some(ops, body, blocks, digests, 64, KITHI_AHEAD, lanes)
-                              : kithi_lanes_has_some(ops, body, blocks, digests, count, 0, lanes);
+        uint64_t word = ahead ? kithi_lanes_has_up_to_64(ops, body, blocks, digests, 64, KITHI_AHEAD, lanes)
+                              : kithi_lanes_has_up_to_64(ops, body, blocks, digests, count, 0, lanes);
         if (args->bitmap != NULL)
             args->bitmap[from / 64] = word;
         yes += kithi_popcount(word);
@@ -202,7 +204,7 @@ KITHI_INLINE uint64_t kithi_lanes_has_many_in(const kithi_lanes_block_ops *ops, 
 
 KITHI_INLINE size_t kithi_lanes_has_many(const kithi_lanes_block_ops *ops, const kith_filter *f,
                                          const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return (size_t)kithi_by_lanes(kithi_lanes_has_many_in, ops,
+    return (size_t)kithi_by_lanes(kithi_lanes_has_many_for_lanes, ops,
                                   (kithi_lanes_args){.f = f, .digests = digests, .n = n, .bitmap = maybe});
 }
 

@@ -14,7 +14,7 @@ enum { KITHI_PARAM_LANES, KITHI_PARAM_BLOCKS };
 #define KITHI_LANES_BLOCK_BYTES (KITHI_LANES_BLOCK_BITS / 8)
 
 static_assert(KITHI_LANES_BLOCK_BYTES == KITHI_BODY_ALIGNMENT,
-              "a block is one cache line because the body is aligned to one");
+              "a block is exactly one cache line, because the body begins at one");
 
 static const unsigned KITHI_LANE_COUNTS[] = {4, 8, 16};
 #define KITHI_LANE_COUNTS_COUNT (sizeof KITHI_LANE_COUNTS / sizeof *KITHI_LANE_COUNTS)
@@ -28,7 +28,8 @@ static inline kithi_geometry kithi_lanes_decode(const kithi_head *head) {
     return geometry;
 }
 
-static inline bool kithi_lanes_known(uint64_t lanes) {
+/* Returns whether a block can have this many lanes. */
+static inline bool kithi_lane_count_is_valid(uint64_t lanes) {
     for (size_t i = 0; i < KITHI_LANE_COUNTS_COUNT; i++)
         if (KITHI_LANE_COUNTS[i] == lanes)
             return true;
@@ -40,7 +41,8 @@ static inline kith_status kithi_lanes_shape(const kithi_head *head, unsigned cel
     uint64_t lanes = g.lanes.lanes, blocks = g.lanes.blocks;
     unsigned block_cells = KITHI_LANES_BLOCK_BITS / cell_bits;
     memset(shape, 0, sizeof *shape);
-    if (!kithi_lanes_known(lanes) || blocks == 0 || blocks > KITHI_BLOCKS_MAX || g.fill_limit > blocks * block_cells)
+    if (!kithi_lane_count_is_valid(lanes) || blocks == 0 || blocks > KITHI_BLOCKS_MAX ||
+        g.fill_limit > blocks * block_cells)
         return KITH_E_CORRUPT;
     shape->body_bytes = blocks * KITHI_LANES_BLOCK_BYTES;
     shape->cells = blocks * block_cells;
@@ -61,16 +63,16 @@ KITHI_INLINE kithi_lane_words kithi_lane_words_of(uint64_t digest, unsigned lane
     return KITHI_VALUE(kithi_lane_words, {kithi_lane_word(digest, 0), lanes > 8 ? kithi_lane_word(digest, 1) : 0});
 }
 
-/* The index within the block of the cell in lane j. */
-KITHI_INLINE unsigned kithi_lane_cell(kithi_lane_words words, unsigned width, unsigned j) {
+/* The index in its block of the key's cell in lane j. A lane has `lane_cells` cells. */
+KITHI_INLINE unsigned kithi_lane_cell(kithi_lane_words words, unsigned lane_cells, unsigned j) {
     unsigned byte = (unsigned)(words.at[j / 8] >> (j % 8 * 8)) & 0xff;
-    return j * width + byte * width / 256;
+    return j * lane_cells + byte * lane_cells / 256;
 }
 
-/* Returns whether all cells of a key, which are in this block, are in use. `lanes` is a constant in every call. */
+/* Returns whether all cells of a key are in use. `block` is the key's block. `lanes` is a constant in every call. */
 typedef bool kithi_lanes_block_has(const uint8_t *block, uint64_t digest, unsigned lanes);
 
-/* A lookup with `has`, which is compiled for each number of lanes. */
+/* Looks a key up with `has`, which is compiled into this function once for each number of lanes. */
 KITHI_INLINE bool kithi_lanes_has(kithi_lanes_block_has *has, const kithi_geometry *g, const uint8_t *body,
                                   uint64_t digest) {
     const uint8_t *block = body + kithi_mulhi(digest, g->lanes.blocks) * KITHI_LANES_BLOCK_BYTES;

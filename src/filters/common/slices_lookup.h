@@ -43,10 +43,10 @@ static inline kith_status kithi_slices_shape(const kithi_head *head, unsigned ce
     return KITH_OK;
 }
 
-/* Goes through the cells of a key, one after the other. */
+/* The state of a loop over the cells of a key. */
 typedef struct kithi_probe {
     uint64_t word;  /* probe word of the cell that was computed last; at first the digest */
-    uint64_t first; /* first cell of the next slice */
+    uint64_t first; /* first cell of the slice of the next cell */
 } kithi_probe;
 
 KITHI_INLINE kithi_probe kithi_probe_start(uint64_t digest) {
@@ -62,39 +62,39 @@ KITHI_INLINE uint64_t kithi_probe_cell(kithi_probe *probe, uint64_t slice, uint6
 }
 
 /* Returns whether a cell is in use. */
-typedef bool kithi_slices_used(const uint8_t *body, uint64_t cell, unsigned cell_bits);
+typedef bool kithi_slices_is_used(const uint8_t *body, uint64_t cell, unsigned cell_bits);
 
-/* Returns whether all of the key's next `count` cells are in use. `count` is a constant. */
-KITHI_INLINE bool kithi_slices_has_cells(const uint8_t *body, kithi_probe *probe, kithi_slices_geometry g,
-                                         kithi_slices_used *used, unsigned cell_bits, unsigned count) {
+/* Returns whether all of the key's next `count` cells are in use. `count` is a constant, at most 4. */
+KITHI_INLINE bool kithi_slices_has_next_few_cells(const uint8_t *body, kithi_probe *probe, kithi_slices_geometry g,
+                                                  kithi_slices_is_used *is_used, unsigned cell_bits, unsigned count) {
     unsigned all = 1;
 #pragma GCC unroll 4
     for (unsigned i = 0; i < count; i++)
-        all &= used(body, kithi_probe_cell(probe, g.slice, g.stride), cell_bits);
+        all &= is_used(body, kithi_probe_cell(probe, g.slice, g.stride), cell_bits);
     return all != 0;
 }
 
-/* The same for a `count` that is not a constant. Reads the cells in groups of four and stops after a group that has an
- * unused cell. Stopping after each cell would read fewer, but when it stops is unpredictable, and a branch
- * misprediction costs more than the cells of a group. */
+/* The same for any `count`. Reads the cells in groups of four and stops after a group that has an unused cell. A loop
+ * that tests after each cell whether to stop would read fewer cells. But when it stops is unpredictable, and a branch
+ * misprediction costs more than reading the other cells of the group. */
 KITHI_INLINE bool kithi_slices_has_next_cells(const uint8_t *body, kithi_probe *probe, kithi_slices_geometry g,
-                                              kithi_slices_used *used, unsigned cell_bits, uint64_t count) {
+                                              kithi_slices_is_used *is_used, unsigned cell_bits, uint64_t count) {
     for (uint64_t groups = count / 4; groups > 0; groups--)
-        if (!kithi_slices_has_cells(body, probe, g, used, cell_bits, 4))
+        if (!kithi_slices_has_next_few_cells(body, probe, g, is_used, cell_bits, 4))
             return false;
     bool all = true;
     if ((count & 2) != 0)
-        all = kithi_slices_has_cells(body, probe, g, used, cell_bits, 2);
+        all = kithi_slices_has_next_few_cells(body, probe, g, is_used, cell_bits, 2);
     if ((count & 1) != 0)
-        all &= kithi_slices_has_cells(body, probe, g, used, cell_bits, 1);
+        all &= kithi_slices_has_next_few_cells(body, probe, g, is_used, cell_bits, 1);
     return all;
 }
 
 /* Returns whether a key has all its cells in use. */
 KITHI_INLINE bool kithi_slices_has(const kithi_slices_geometry *slices, const uint8_t *body, uint64_t digest,
-                                   kithi_slices_used *used, unsigned cell_bits) {
+                                   kithi_slices_is_used *is_used, unsigned cell_bits) {
     kithi_probe probe = kithi_probe_start(digest);
-    return kithi_slices_has_next_cells(body, &probe, *slices, used, cell_bits, slices->k);
+    return kithi_slices_has_next_cells(body, &probe, *slices, is_used, cell_bits, slices->k);
 }
 
 #endif
