@@ -1,8 +1,8 @@
 /* Makes the best of a damaged block; see salvage.h.
  *
  * The body has a checksum for each page of 64 KiB, and the header has the checksum of these checksums. So it is known
- * which pages are damaged, and a guess at their old content can be tested: if the checksum is right, so is the guess
- * (a wrong one passes with probability 2^-64).
+ * which pages are damaged, and a guess at their old content can be tested: if the checksum of the guess is right, so is
+ * the guess (a wrong guess passes with probability 2^-64).
  *
  *     header       one wrong byte is found by trying all 255 other values of each of the 192 bytes
  *     checksums    if they do not match the header's checksum of them, some of them are damaged. So where a page does
@@ -10,8 +10,9 @@
  *                  pages, all combinations are tried; if there are more, none
  *     pages        two guesses: the page was all zeros, as in a filter that is nearly empty; or one bit was flipped
  *
- * What is still damaged then is left to the kind: its function `salvage` changes the pages so that the filter is valid
- * again. Bloom and counting kinds lose no key, but then have more false positives. */
+ * Pages that are still damaged are left to the kind: its function `salvage` changes the body so that the filter is
+ * valid again. Bloom and counting kinds set all cells of such pages. So they lose no key there, but have more false
+ * positives. */
 #include "salvage.h"
 
 #include <assert.h>
@@ -32,7 +33,8 @@ static bool header_checksum_matches(const uint8_t *header) {
     return kithi_checksum(header, KITHI_AT_HEADER_CHECKSUM) == kithi_load64(header + KITHI_AT_HEADER_CHECKSUM);
 }
 
-/* Tries every other value of every byte. */
+/* Tries every other value of every byte. Returns false, with the header unchanged, if none is right or if the budget is
+ * too small. */
 static bool restore_byte(uint8_t *header, uint64_t *budget) {
     const uint64_t cost = UINT64_C(255) * KITHI_HEADER_BYTES * KITHI_AT_HEADER_CHECKSUM;
     if (cost > *budget)
@@ -50,7 +52,7 @@ static bool restore_byte(uint8_t *header, uint64_t *budget) {
     return false;
 }
 
-static void drop_notes(uint8_t *header) {
+static void clear_notes_flag(uint8_t *header) {
     uint16_t flags = kithi_load16(header + KITHI_AT_FLAGS);
     kithi_store16(header + KITHI_AT_FLAGS, (uint16_t)(flags & ~KITHI_FLAG_NOTES));
     kithi_store64(header + KITHI_AT_HEADER_CHECKSUM, kithi_checksum(header, KITHI_AT_HEADER_CHECKSUM));
@@ -68,7 +70,7 @@ kith_status kithi_salvage_header(const uint8_t *bytes, uint64_t byte_count, uint
         s->header_restored = true;
     }
     bool has_notes = (kithi_load16(header + KITHI_AT_FLAGS) & KITHI_FLAG_NOTES) != 0;
-    drop_notes(header);
+    clear_notes_flag(header);
     status = kithi_header_read(header, KITHI_HEADER_BYTES, head);
     uint64_t notes_at;
     if (status != KITH_OK || !has_notes || !kithi_block_bytes(head->body_bytes, &notes_at))
@@ -91,13 +93,13 @@ typedef struct pages {
     uint8_t *block;
     uint8_t *body;
     const kithi_head *head;
-    uint64_t count;
-    uint64_t checksums_present; /* the file ends after this many */
+    uint64_t count;             /* of pages, and of checksums */
+    uint64_t checksums_present; /* less than `count` if the file ends before or inside the checksums */
     uint8_t *checksums;         /* in the block */
     uint8_t *state;             /* the state of each page, a kithi_page_state */
 } pages;
 
-static uint64_t checksum_of(const pages *p, uint64_t i) {
+static uint64_t checksum_computed(const pages *p, uint64_t i) {
     return kithi_checksum(p->body + i * KITHI_PAGE_BYTES, kithi_page_bytes(p->head->body_bytes, i));
 }
 
@@ -105,27 +107,29 @@ static uint64_t checksum_stored(const pages *p, uint64_t i) {
     return kithi_load64(p->checksums + 8 * i);
 }
 
-static bool checksums_match(const pages *p) {
+/* Returns whether all checksums are there and match the header's checksum of them. */
+static bool checksums_match_header(const pages *p) {
     return p->checksums_present == p->count &&
            kithi_checksum(p->checksums, (size_t)(8 * p->count)) == kithi_load64(p->block + KITHI_AT_BODY_CHECKSUM);
 }
 
-/* Compares every page with its checksum. If the file ends before the checksum, the page is bad if a byte of it is
- * missing, and otherwise unsure. */
+/* Sets the state of every page by comparing it with its checksum. A page whose checksum is missing, because the file
+ * ends before it, is unsure if all bytes of the page are there, and otherwise bad. */
 static void compare_pages(pages *p, uint64_t body_present) {
     for (uint64_t i = 0; i < p->count; i++) {
-        bool is_there = i * KITHI_PAGE_BYTES + kithi_page_bytes(p->head->body_bytes, i) <= body_present;
+        bool is_complete = i * KITHI_PAGE_BYTES + kithi_page_bytes(p->head->body_bytes, i) <= body_present;
         if (i < p->checksums_present)
-            p->state[i] = checksum_of(p, i) == checksum_stored(p, i) ? KITHI_PAGE_GOOD : KITHI_PAGE_BAD;
+            p->state[i] = checksum_computed(p, i) == checksum_stored(p, i) ? KITHI_PAGE_GOOD : KITHI_PAGE_BAD;
         else
-            p->state[i] = is_there ? KITHI_PAGE_UNSURE : KITHI_PAGE_BAD;
+            p->state[i] = is_complete ? KITHI_PAGE_UNSURE : KITHI_PAGE_BAD;
     }
 }
 
 /* Called if the checksums do not match the header's checksum of them. Missing checksums are computed from the pages.
- * Where a page does not match its checksum, at most one of the two is right. For every subset of these pages, tries the
- * assumption that the pages in the subset are right and their checksums wrong, and that it is the other way round for
- * the other pages. Returns true if the checksums then match the header. */
+ * Where a page does not match its checksum (a conflict), at most one of the two is right. For every subset of these
+ * pages, tries the assumption that the pages in the subset are right and their checksums wrong, and that in the other
+ * conflicts the checksums are right. If the checksums then match the header, sets the states of the pages and returns
+ * true. */
 static bool restore_checksums(pages *p) {
     uint64_t conflict[CONFLICTS_MAX], stored[CONFLICTS_MAX], computed[CONFLICTS_MAX];
     unsigned conflicts = 0;
@@ -138,15 +142,15 @@ static bool restore_checksums(pages *p) {
             return false;
         conflict[conflicts] = i;
         stored[conflicts] = checksum_stored(p, i);
-        computed[conflicts++] = checksum_of(p, i);
+        computed[conflicts++] = checksum_computed(p, i);
     }
     for (uint64_t i = p->checksums_present; i < p->count; i++)
-        kithi_store64(p->checksums + 8 * i, checksum_of(p, i));
+        kithi_store64(p->checksums + 8 * i, checksum_computed(p, i));
     p->checksums_present = p->count;
     for (unsigned set = 0; set < 1u << conflicts; set++) {
         for (unsigned i = 0; i < conflicts; i++)
             kithi_store64(p->checksums + 8 * conflict[i], (set >> i & 1) != 0 ? computed[i] : stored[i]);
-        if (!checksums_match(p))
+        if (!checksums_match_header(p))
             continue;
         for (unsigned i = 0; i < conflicts; i++)
             p->state[conflict[i]] = (set >> i & 1) != 0 ? KITHI_PAGE_GOOD : KITHI_PAGE_BAD;
@@ -160,7 +164,9 @@ static bool restore_checksums(pages *p) {
     return false;
 }
 
-static bool find_flipped_bit(uint8_t *page, size_t page_bytes, uint64_t checksum, uint64_t *budget) {
+/* Flips each bit of the page in turn, and returns true when the page has this checksum. Returns false, with the page
+ * unchanged, if that never happens or if the budget is too small. */
+static bool restore_flipped_bit(uint8_t *page, size_t page_bytes, uint64_t checksum, uint64_t *budget) {
     uint64_t cost = 8 * (uint64_t)page_bytes * page_bytes;
     if (cost > *budget)
         return false;
@@ -189,7 +195,7 @@ static bool restore_page(pages *p, uint64_t i, uint64_t *budget) {
         memset(page, 0, page_bytes);
         return true;
     }
-    return find_flipped_bit(page, page_bytes, checksum_stored(p, i), budget);
+    return restore_flipped_bit(page, page_bytes, checksum_stored(p, i), budget);
 }
 
 static void count_pages(const pages *p, uint64_t *damaged, uint64_t *unsure) {
@@ -236,7 +242,7 @@ static kith_status salvage_by_kind(pages *p, const kithi_kind *kind, const kithi
 static kith_status salvage_pages(pages *p, uint64_t body_present, const kithi_kind *kind, const kithi_shape *shape,
                                  kithi_head *head, kithi_salvage *s) {
     compare_pages(p, body_present);
-    if (!checksums_match(p))
+    if (!checksums_match_header(p))
         s->checksums_restored = restore_checksums(p);
     s->pages = p->count;
     count_pages(p, &s->pages_damaged, &s->pages_unsure);
@@ -247,6 +253,7 @@ static kith_status salvage_pages(pages *p, uint64_t body_present, const kithi_ki
         }
     bool is_whole = s->pages_damaged == s->pages_restored && s->pages_unsure == 0;
     kith_status status = is_whole ? KITH_OK : salvage_by_kind(p, kind, shape, head, s);
+    /* The count in a header that was planned again is only an estimate. */
     if (status == KITH_OK && s->header_lost && kind->recount != NULL) {
         kith_filter f = bare_handle(kind, head, shape, p->block, s->allocator);
         kind->recount(&f);

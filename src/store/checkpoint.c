@@ -1,6 +1,7 @@
 /* Writes the snapshots of a store and starts its journals.
  *
- * A checkpoint, with the files after each step:
+ * A checkpoint, with the files after each step. The numbers are sequence numbers of records; "snapshot 10" contains the
+ * operations of all records up to number 10:
  *
  *                                            FILE            FILE-journal
  *                                            snapshot 10     base 10, records 11 … 15
@@ -9,13 +10,13 @@
  *     map the new file
  *     replace FILE-journal                   snapshot 15     base 15, no records
  *
- * Each replacement is atomic and durable when it returns (format/replace.c). In between, all records of the journal are
- * in the snapshot; whoever opens the store skips them. So a crash at any point leaves a store with all operations, and
- * none of them is applied twice.
+ * Each replacement is atomic, and durable when it returns (format/replace.c). Between the two replacements, all records
+ * of the journal are in the snapshot; whoever opens the store skips them. So a crash at any point leaves a store with
+ * all operations, and none of them is applied twice.
  *
- * Why verify: only the header of the snapshot was verified when it was opened. Without this, damage in the old file
- * would get valid checksums in the new one. The pages are read from the file, not from the private map, in which the
- * operations have changed some of them.
+ * Why verify: when the snapshot was mapped, only its headers and notes were verified. Without this step, damage in the
+ * old file would get valid checksums in the new one. The pages are read from the file, not from the private map, in
+ * which the operations have changed some of them. With options.no_map, all bytes were verified when they were read.
  *
  * A new store writes its journal first and its snapshot after that: a file that is marked as a store always has a
  * journal. A journal next to a plain file is ignored. create_files() says how a damaged store is replaced. */
@@ -30,21 +31,22 @@
 
 /* ---- files ---- */
 
+/* The callback for kithi_filter_write_marked(). */
 static kith_status write_snapshot(void *context, const kithi_part *parts, size_t count, bool secret) {
     kith_store *s = context;
-    return s->files->replace(s->files->context, s->folder, s->name, NULL, parts, count, secret);
+    return s->files->replace(s->files->context, s->folder, s->snapshot_name, NULL, parts, count, secret);
 }
 
-/* Replaces FILE by the bytes of a filter. */
+/* Replaces FILE by the bytes of a filter, with this mark in the header. */
 static kith_status replace_snapshot(kith_store *s, kith_filter *filter, const kithi_store_mark *mark) {
     return kithi_filter_write_marked(filter, mark, write_snapshot, s);
 }
 
-/* Called after a replacement has failed and was undone: the name refers to the old file again. But if the sync of the
- * folder has failed, the name may still refer to the new file on the disk. After a power cut the store would then have
- * an empty journal instead of the one in use, or a snapshot with other content. So this syncs the folder before the
- * store goes on; if that fails, the store is read-only. Returns `status`. */
-static kith_status settle_names(kith_store *s, kith_status status) {
+/* Called after the replacement of a file has failed with `status` and was undone: the name refers to the old file
+ * again. But if the sync of the folder has failed, the name may still refer to the new file on the disk. After a power
+ * cut the store would then have an empty journal instead of the one in use, or a snapshot with other content. So
+ * this syncs the folder before the store goes on; if that fails, the store is read-only. Returns `status`. */
+static kith_status sync_restored_name(kith_store *s, kith_status status) {
     int error = errno;
     if (s->files->sync_folder(s->files->context, s->folder) != 0)
         (void)kithi_store_fail(s, status);
@@ -56,10 +58,10 @@ static kith_status replace_journal(kith_store *s, const kithi_journal_head *head
     uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
     kithi_part part = {bytes, sizeof bytes};
     kithi_journal_head_write(bytes, head);
-    /* The snapshot has mode 0600 if it contains a secret key. Users who cannot read it must not read the digests
-     * either, so the journal has the same mode. */
+    /* The snapshot has mode 0600 if it contains a secret hash key. Users who cannot read the snapshot must not read the
+     * digests either, so the journal has the same mode. */
     bool secret = filter->head.hash.id == KITH_HASH_SIPHASH;
-    return s->files->replace(s->files->context, s->folder, s->journal_name, s->name, &part, 1, secret);
+    return s->files->replace(s->files->context, s->folder, s->journal_name, s->snapshot_name, &part, 1, secret);
 }
 
 kith_status kithi_store_start_journal(kith_store *s, uint64_t base) {
@@ -70,9 +72,10 @@ kith_status kithi_store_start_journal(kith_store *s, uint64_t base) {
     if (status != KITH_OK) {
         int error = errno;
         /* Some file systems cannot undo a replacement if the sync of the folder has failed. */
-        bool is_old = s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
+        bool old_is_in_place =
+            s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
         errno = error;
-        return is_old ? settle_names(s, status) : kithi_store_fail(s, status);
+        return old_is_in_place ? sync_restored_name(s, status) : kithi_store_fail(s, status);
     }
     kithi_journal started = s->now.journal;
     status = kithi_files_open(s->files, s->folder, s->journal_name, true, &started.file);
@@ -93,12 +96,12 @@ kith_status kithi_store_start_journal(kith_store *s, uint64_t base) {
 /* Maps the snapshot that was just written, in place of the old one. On failure nothing has changed. */
 static kith_status map_new_snapshot(kith_store *s) {
     kithi_image image = s->now;
-    kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image.file);
+    kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &image.snapshot_file);
     if (status != KITH_OK)
         return status;
-    status = kithi_image_map(s, image.file, &image);
+    status = kithi_image_map(s, image.snapshot_file, &image);
     if (status != KITH_OK) {
-        s->files->close(s->files->context, image.file);
+        s->files->close(s->files->context, image.snapshot_file);
         return status;
     }
     kithi_store_adopt(s, &image);
@@ -110,7 +113,7 @@ static kith_status map_new_snapshot(kith_store *s) {
 static kith_status verify_snapshot(const kith_store *s) {
     if (s->options.no_map) /* all bytes were verified when they were read into memory */
         return KITH_OK;
-    uint8_t *map = s->files->map(s->files->context, s->now.file, s->now.map_bytes);
+    uint8_t *map = s->files->map(s->files->context, s->now.snapshot_file, s->now.map_bytes);
     if (map == NULL)
         return kithi_status_from_errno(errno);
     kith_filter *view;
@@ -149,20 +152,20 @@ kith_status kith_store_checkpoint(kith_store *s) {
         return KITH_E_BUSY;
     if (s->now.end.offset > s->now.journal.start.offset)
         status = checkpoint(s);
-    s->checkpoint_ms = s->files->now_ms(s->files->context);
-    s->checkpoint_bytes = s->options.checkpoint_bytes;
+    s->last_checkpoint_ms = s->files->now_ms(s->files->context);
+    s->checkpoint_due_bytes = s->options.checkpoint_bytes;
     /* After a failure the next attempt is due when the journal has grown by checkpoint_bytes more. */
     if (status != KITH_OK && s->now.end.offset <= KITH_STORE_NEVER - s->options.checkpoint_bytes)
-        s->checkpoint_bytes += s->now.end.offset;
+        s->checkpoint_due_bytes += s->now.end.offset;
     return status;
 }
 
 kith_status kithi_store_checkpoint_if_due(kith_store *s) {
     if (s->in_batch || s->failure != KITH_OK || s->now.end.offset == s->now.journal.start.offset)
         return KITH_OK;
-    bool is_due = s->now.end.offset > s->checkpoint_bytes ||
+    bool is_due = s->now.end.offset > s->checkpoint_due_bytes ||
                   (s->options.checkpoint_ms != 0 &&
-                   s->files->now_ms(s->files->context) - s->checkpoint_ms >= s->options.checkpoint_ms);
+                   s->files->now_ms(s->files->context) - s->last_checkpoint_ms >= s->options.checkpoint_ms);
     if (!is_due)
         return KITH_OK;
     s->checkpoint_status = kith_store_checkpoint(s);
@@ -171,14 +174,15 @@ kith_status kithi_store_checkpoint_if_due(kith_store *s) {
 
 /* ---- other content ---- */
 
-/* Called after the replacement of FILE by other content or by a plain file has failed, also if it was not begun because
- * the snapshot could not be verified. The journal does not belong to the new file. So if the replacement could not be
- * undone, the store becomes read-only; otherwise it goes on, after settle_names(). */
-static kith_status settle_failed_replacement(kith_store *s, kith_status status) {
+/* Called after the replacement of FILE by other content or by a plain file has failed with `status`, or was not begun
+ * because the snapshot is damaged. The journal does not belong to the new file, so if the replacement could not be
+ * undone, the store becomes read-only. Otherwise the store goes on, after sync_restored_name(). Returns `status`. */
+static kith_status handle_failed_replacement(kith_store *s, kith_status status) {
     int error = errno;
-    bool is_old = s->files->is_named(s->files->context, s->now.file, s->folder, s->name) == 1;
+    bool old_is_in_place =
+        s->files->is_named(s->files->context, s->now.snapshot_file, s->folder, s->snapshot_name) == 1;
     errno = error;
-    return is_old ? settle_names(s, status) : kithi_store_fail(s, status);
+    return old_is_in_place ? sync_restored_name(s, status) : kithi_store_fail(s, status);
 }
 
 kith_status kith_store_replace(kith_store *s, kith_filter *filter) {
@@ -190,12 +194,12 @@ kith_status kith_store_replace(kith_store *s, kith_filter *filter) {
         return KITH_E_BUSY;
     if (!kithi_kind_adds(filter->kind))
         return KITH_E_UNSUPPORTED;
-    /* A sequence number that no record of the journal has yet: all of them are older than the new content. */
+    /* One more than the number of the last record: whoever opens the store skips all records of the old journal. */
     kithi_store_mark mark = s->now.mark;
     mark.sequence = s->now.end.sequence + 1;
     status = replace_snapshot(s, filter, &mark);
     if (status != KITH_OK)
-        return settle_failed_replacement(s, status);
+        return handle_failed_replacement(s, status);
     status = map_new_snapshot(s);
     if (status != KITH_OK)
         return kithi_store_fail(s, status);
@@ -217,7 +221,7 @@ kith_status kith_store_close_plain(kith_store *s) {
     if (status == KITH_OK)
         status = replace_snapshot(s, s->now.filter, &plain);
     if (status != KITH_OK)
-        return settle_failed_replacement(s, status);
+        return handle_failed_replacement(s, status);
     if (s->files->remove(s->files->context, s->folder, s->journal_name) != 0)
         return kithi_store_fail(s, kithi_status_from_errno(errno)); /* the file is not a store any more */
     kithi_store_free(s);
@@ -226,8 +230,8 @@ kith_status kith_store_close_plain(kith_store *s) {
 
 /* ---- creating ---- */
 
-/* Returns KITH_E_JOURNAL if a file with the name of the journal is neither a journal nor empty. Sets *exists to whether
- * there is a file with this name. */
+/* Sets *exists to whether there is a file with the name of the journal. Returns KITH_E_JOURNAL if that file is neither
+ * a journal nor empty. */
 static kith_status check_journal_name(const kith_store *s, bool *exists) {
     int file;
     uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
@@ -245,7 +249,8 @@ static kith_status check_journal_name(const kith_store *s, bool *exists) {
     return status;
 }
 
-/* Returns whether opening a store failed because there is none, or one whose files are of no use. */
+/* Returns whether opening a store has failed with `status` because there is no store, or because its files are damaged
+ * or of an unknown version or kind. A new store may then take its place. */
 static bool is_no_store(kith_status status) {
     switch (status) {
     case KITH_E_NO_FILE:
@@ -264,17 +269,17 @@ static bool is_no_store(kith_status status) {
     }
 }
 
-/* Returns whether FILE is a snapshot of the store with this mark: false if it is not a valid snapshot, true if it could
- * not be read. */
+/* Returns whether FILE is a snapshot of the store with the id in this mark. If FILE cannot be read, this is not known,
+ * and the result is true. */
 static bool may_be_snapshot(const kith_store *s, const kithi_store_mark *mark) {
-    kithi_image image = {.file = -1};
-    kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image.file);
+    kithi_image image = {.snapshot_file = -1};
+    kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &image.snapshot_file);
     if (status != KITH_OK)
         return !is_no_store(status);
-    status = kithi_image_map(s, image.file, &image);
+    status = kithi_image_map(s, image.snapshot_file, &image);
     bool is_it = status == KITH_OK ? memcmp(image.mark.id, mark->id, sizeof mark->id) == 0 : !is_no_store(status);
     kithi_image_unmap(s, &image);
-    s->files->close(s->files->context, image.file);
+    s->files->close(s->files->context, image.snapshot_file);
     return is_it;
 }
 
@@ -349,19 +354,19 @@ static void close_plain_file(const kith_store *s, kithi_image *image) {
     kith_filter_free(image->filter);
     if (image->map != NULL)
         kithi_snapshot_free(s, image->map, image->map_bytes);
-    s->files->close(s->files->context, image->file);
+    s->files->close(s->files->context, image->snapshot_file);
     errno = error;
 }
 
 /* Maps the plain file at the path of the store and opens a filter over it. On success the caller must call
  * close_plain_file(). */
 static kith_status open_plain_file(const kith_store *s, kithi_image *image) {
-    *image = (kithi_image){.file = -1};
-    kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image->file);
+    *image = (kithi_image){.snapshot_file = -1};
+    kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &image->snapshot_file);
     if (status != KITH_OK)
         return status;
     uint8_t *bytes;
-    status = kithi_snapshot_bytes(s, image->file, &bytes, &image->map_bytes);
+    status = kithi_snapshot_bytes(s, image->snapshot_file, &bytes, &image->map_bytes);
     if (status == KITH_OK) {
         image->map = bytes;
         status = kith_filter_view(image->map, image->map_bytes, 0, &s->allocator, &image->filter);
@@ -381,7 +386,8 @@ kith_status kithi_store_convert_with(const kithi_files *files, const char *path,
     kith_status status = kithi_store_new(files, path, options, &s);
     if (status != KITH_OK)
         return status;
-    /* Before locking: no lock file is created next to a file that is not a filter. */
+    /* Opened before locking, so that no lock file is created next to a file that is not a filter. Opened again after
+     * locking, because another program may have replaced it in between. */
     status = open_plain_file(s, &plain);
     if (status == KITH_OK) {
         close_plain_file(s, &plain);

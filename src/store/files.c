@@ -1,12 +1,12 @@
-/* The file operations of a store on the files of the system, and loops around short and interrupted calls.
+/* The file operations of a store on the files of the system, and loops that repeat short and interrupted calls.
  *
- * A store has three files in one folder: NAME, NAME-journal and NAME-lock. They are opened relative to a descriptor of
+ * A store has three files in one folder: FILE, FILE-journal and FILE-lock. They are opened relative to a descriptor of
  * the folder, so that the store still finds them if the program changes its working directory or somebody renames the
  * folder.
  *
- * The lock is an flock: the kernel releases it however the process ends, and, unlike with fcntl, no other part of the
- * process can release it by closing another descriptor of the file. It is on a separate file because a checkpoint
- * replaces NAME. The lock file is never removed, because one process could lock the removed file while another creates
+ * The lock is an flock: the kernel releases it however the process ends. A lock of fcntl would also be released when
+ * another part of the process closes any descriptor of the file. The lock is on a separate file because a checkpoint
+ * replaces FILE. The lock file is never removed, because one process could lock the removed file while another creates
  * and locks a new one. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -36,6 +36,7 @@ static void close_file(void *context, int file) {
     errno = error;
 }
 
+/* Closes the file, if it is open. Sets errno and returns -1. */
 static int fail(int file, int error) {
     if (file >= 0)
         (void)close(file);
@@ -77,12 +78,12 @@ static int is_named(void *context, int file, int folder, const char *name) {
     return check_name(file, folder, name) == 1;
 }
 
-/* Gives a new lock file the owner and group of the data file `beside`, and a mode with which only the writers of that
- * file can open it: users who can only read the data must not be able to block its writers. Errors are ignored: some
- * file systems have no owners or modes. */
-static void settle_access(int lock, int folder, const char *beside) {
+/* Gives a new lock file the owner and group of the data file, and a mode with which only the writers of the data file
+ * can open it: users who can only read the data must not be able to block its writers. If there is no data file yet,
+ * the umask decides who can open the lock file. Errors are ignored: some file systems have no owners or modes. */
+static void settle_access(int lock, int folder, const char *data_name) {
     struct stat data;
-    bool exists = fstatat(folder, beside, &data, 0) == 0;
+    bool exists = fstatat(folder, data_name, &data, 0) == 0;
     if (!exists && fstat(lock, &data) != 0)
         return;
     if (exists && fchown(lock, data.st_uid, data.st_gid) != 0 && fchown(lock, (uid_t)-1, data.st_gid) != 0)
@@ -91,25 +92,25 @@ static void settle_access(int lock, int folder, const char *beside) {
     (void)fchmod(lock, S_IRUSR | S_IWUSR | writers | writers << 1);
 }
 
-static int open_lock(int folder, const char *name, const char *beside) {
+static int open_lock(int folder, const char *name, const char *data_name) {
     for (;;) {
-        /* First without O_CREAT, which Linux refuses for an existing file of another user in a shared folder. */
+        /* First without O_CREAT: with it, Linux may refuse to open another user's file in a sticky folder (/tmp). */
         int lock = kithi_openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
         if (lock >= 0 || errno != ENOENT)
             return lock;
         lock = kithi_openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (lock >= 0)
-            settle_access(lock, folder, beside);
+            settle_access(lock, folder, data_name);
         if (lock >= 0 || errno != EEXIST)
             return lock;
     }
 }
 
-static int lock_file(void *context, int folder, const char *name, const char *beside) {
+static int lock_file(void *context, int folder, const char *name, const char *data_name) {
     (void)context;
     for (;;) {
         struct stat st;
-        int lock = open_lock(folder, name, beside);
+        int lock = open_lock(folder, name, data_name);
         if (lock < 0)
             return errno == ELOOP || errno == EISDIR || errno == ENXIO ? fail(-1, EINVAL) : -1;
         if (fstat(lock, &st) != 0)
@@ -180,7 +181,8 @@ static int remove_file(void *context, int folder, const char *name) {
     return unlinkat(folder, name, 0) == 0 ? sync_folder(context, folder) : -1;
 }
 
-/* MAP_NORESERVE: only the pages that are written need memory, so the kernel must not refuse a large file. */
+/* MAP_NORESERVE: only the pages that are written need memory, so the kernel should map a file that is larger than the
+ * memory, too. */
 static uint8_t *map_file(void *context, int file, size_t byte_count) {
     (void)context;
     void *bytes = mmap(NULL, byte_count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
@@ -250,11 +252,11 @@ kith_status kithi_files_read(const kithi_files *files, int file, void *bytes, si
                              size_t *got) {
     *got = 0;
     while (*got < byte_count) {
-        int64_t now = files->read(files->context, file, (uint8_t *)bytes + *got, byte_count - *got, offset + *got);
-        if (now == 0)
+        int64_t more = files->read(files->context, file, (uint8_t *)bytes + *got, byte_count - *got, offset + *got);
+        if (more == 0)
             break;
-        if (now > 0)
-            *got += (size_t)now;
+        if (more > 0)
+            *got += (size_t)more;
         else if (errno != EINTR)
             return kithi_status_from_errno(errno);
     }

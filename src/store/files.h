@@ -2,8 +2,9 @@
  * memory that fail, or lose everything that was not synced, at any operation.
  *
  * Files and folders are numbers like file descriptors, at least 0. Unless a comment says otherwise, a function returns
- * -1 on failure, with the reason in errno. Functions may fail with EINTR, and reads and writes may be short: the
- * helpers at the end of this file retry. A failed sync must never be retried (format/replace.c). */
+ * -1 on failure, with the reason in errno. `open_folder`, `open`, `lock`, `read`, `write` and `truncate` may fail with
+ * EINTR, and reads and writes may be short. The caller must then call again: the helpers at the end of this file do
+ * that, and store.c for `open_folder` and `lock`. A failed sync must never be retried (format/replace.c says why). */
 #ifndef KITHI_STORE_FILES_H
 #define KITHI_STORE_FILES_H
 
@@ -20,23 +21,24 @@
 typedef struct kithi_files {
     void *context;
 
-    /* Follows symbolic links (format/replace.h), opens the folder of the last name, and copies that name. */
+    /* Follows the symbolic links of `path` (format/replace.h) to a file, which need not exist. Opens its folder, and
+     * copies its name in this folder to `name`. */
     int (*open_folder)(void *context, const char *path, char name[KITHI_FILE_NAME_BYTES]);
     /* Opens an existing regular file; does not follow links. EISDIR: a folder. ELOOP: a link. EINVAL or ENXIO: another
      * file that is not regular. */
     int (*open)(void *context, int folder, const char *name, bool writable);
-    /* Opens the lock file, creates it if it does not exist, and locks it without waiting. A new lock file can be opened
-     * by its owner and, if the file system has owners and modes, by those other users who can write the file `beside`.
-     * EWOULDBLOCK: somebody else holds the lock. EINVAL: the file is not an empty regular file, so it is not a lock
-     * file. */
-    int (*lock)(void *context, int folder, const char *name, const char *beside);
+    /* Opens the lock file `name`, creates it if it does not exist, and locks it without waiting. If the file system has
+     * owners and modes, a new lock file can be opened only by its owner and by those other users who can write the
+     * file `data_name`. EWOULDBLOCK: somebody else holds the lock. EINVAL: the file is not an empty regular file, so it
+     * is not a lock file. */
+    int (*lock)(void *context, int folder, const char *name, const char *data_name);
     void (*close)(void *context, int file); /* files, folders and locks; keeps errno */
 
     int (*size)(void *context, int file, uint64_t *bytes);
     int64_t (*read)(void *context, int file, void *bytes, size_t byte_count, uint64_t offset);
     int64_t (*write)(void *context, int file, const void *bytes, size_t byte_count, uint64_t offset);
     int (*truncate)(void *context, int file, uint64_t bytes);
-    int (*sync)(void *context, int file, bool only_data); /* fdatasync or fsync */
+    int (*sync)(void *context, int file, bool only_data); /* fdatasync if only_data, otherwise fsync */
     /* Returns 1 if `name` still refers to this open file. Any other result means that it does not, or that this cannot
      * be determined. */
     int (*is_named)(void *context, int file, int folder, const char *name);
@@ -51,13 +53,13 @@ typedef struct kithi_files {
     uint8_t *(*map)(void *context, int file, size_t byte_count);
     void (*unmap)(void *context, uint8_t *bytes, size_t byte_count); /* keeps errno */
 
-    /* The maximum size of a file; a write beyond it would kill the process. */
+    /* The maximum size of a file, or UINT64_MAX. A write beyond it may kill the process, by SIGXFSZ. */
     uint64_t (*size_limit)(void *context);
     uint64_t (*now_ms)(void *context); /* a clock that never goes back */
     int (*random)(void *context, void *bytes, size_t byte_count);
 } kithi_files;
 
-/* The files of the system. */
+/* The file operations of the operating system. */
 extern const kithi_files kithi_files_system;
 
 /* Writes all bytes, in spite of short writes and EINTR. Some of them may be written when it fails. */
@@ -68,9 +70,10 @@ KITH_MUST_USE kith_status kithi_files_write(const kithi_files *files, int file, 
 KITH_MUST_USE kith_status kithi_files_read(const kithi_files *files, int file, void *bytes, size_t byte_count,
                                            uint64_t offset, size_t *got);
 
+/* Like files->truncate, but retries and returns a status. */
 KITH_MUST_USE kith_status kithi_files_truncate(const kithi_files *files, int file, uint64_t bytes);
 
-/* Like files->open, but returns a status: KITH_E_NO_FILE and so on. */
+/* Like files->open, but retries and returns a status: KITH_E_NO_FILE and so on. */
 KITH_MUST_USE kith_status kithi_files_open(const kithi_files *files, int folder, const char *name, bool writable,
                                            int *file);
 

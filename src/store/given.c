@@ -1,8 +1,9 @@
-/* The files of a store that the caller has opened: kith_store_open_fd().
+/* The file operations of kith_store_open_fd(), for two files that the caller has opened.
  *
- * The rest of the store opens files by name, and may do so several times: a reader begins again when the writer cuts
- * off a record while it reads. So this is a table of file operations (files.h) in which the two names of the store
- * stand for the two descriptors. Its `close` does nothing: the descriptors are closed together with the store. */
+ * The rest of the store opens files by name, and may do so several times: if the writer cuts off a record while the
+ * journal is read, the reader begins again. So this is a table of file operations (files.h) in which `open` returns one
+ * of the two descriptors, depending on the name. `close` does nothing: the descriptors are closed together with the
+ * store. */
 #define _FILE_OFFSET_BITS 64
 
 #include <assert.h>
@@ -12,7 +13,7 @@
 #include "store/store.h"
 
 static int open_given(void *context, int folder, const char *name, bool writable) {
-    const kithi_given *given = context;
+    const kithi_given_files *given = context;
     assert(!writable);
     (void)folder, (void)writable;
     int file = name[0] == '\0' ? given->snapshot : given->journal;
@@ -31,8 +32,8 @@ static void close_given(void *context, int file) {
     (void)context, (void)file;
 }
 
-/* It is not known here whether a checkpoint has replaced the journal. If one has, nothing more is appended to it, and
- * reading on is harmless. */
+/* Without the folder it cannot be found out whether a checkpoint has replaced the journal. If one has, the writer
+ * appends nothing more to the old journal, and to continue reading it is harmless. */
 static int is_named(void *context, int file, int folder, const char *name) {
     (void)context, (void)file, (void)folder, (void)name;
     return 1;
@@ -44,7 +45,7 @@ static uint64_t no_limit(void *context) {
     return UINT64_MAX;
 }
 
-const kithi_files *kithi_given_open(kithi_given *given, int snapshot, int journal) {
+const kithi_files *kithi_given_files_init(kithi_given_files *given, int snapshot, int journal) {
     given->snapshot = snapshot;
     given->journal = journal;
     given->files = kithi_files_system; /* its functions do not use the context */
@@ -56,7 +57,7 @@ const kithi_files *kithi_given_open(kithi_given *given, int snapshot, int journa
     return &given->files;
 }
 
-void kithi_given_close(const kithi_given *given) {
+void kithi_given_files_close(const kithi_given_files *given) {
     if (!given->is_owned)
         return;
     kithi_files_system.close(NULL, given->snapshot);

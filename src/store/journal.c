@@ -1,8 +1,10 @@
 /* Reads and writes the records of a journal.
  *
- *     offset    header                          record
- *     0         signature                       checksum of the rest of the record, XOR the checksum of the header
- *     8         version, header bytes, 0        checksum of the previous record (of the header, for the first record)
+ *     offset    header of the journal           record
+ *     0         signature                       checksum of the rest of the record, XOR the checksum of the journal's
+ *                                               header
+ *     8         version, header bytes, 0        checksum of the previous record (for the first record, of the journal's
+ *                                               header)
  *     16        store id                        sequence number
  *     24                                        highest sequence number that was synced when this record was written
  *     32        generation                      u8 type, u8 flags, u16 0, u32 number of digests
@@ -13,14 +15,13 @@
  * A crash can leave anything after the last sync: missing bytes, zeros, half a record, and even a whole record after a
  * damaged one, because the system writes pages in any order. None of that was acknowledged as durable, so a writer cuts
  * it off. Damage to a record that had been synced looks the same at first. The records after it show the difference:
- * each says up to which sequence number the journal had been synced when this later record was written. If one of them
- * says that the damaged record was synced, cutting it off would lose acknowledged keys, and the result is
- * KITH_E_CORRUPT.
+ * each says up to which sequence number the journal had been synced when it was written. If one of them says that the
+ * damaged record was synced, cutting that record off would lose acknowledged keys, and the result is KITH_E_CORRUPT.
  *
- * The checksum of the header is part of every record's checksum, so records of another journal, which may be left in
- * disk blocks that the file system reuses, are never valid in this one. Each record also contains the checksum of its
- * predecessor. A reader that has followed the journal up to some record can tell in this way whether the writer has cut
- * that record off and written another in its place. */
+ * The checksum of the journal's header is part of every record's checksum. So records of another journal, which may be
+ * left in disk blocks that the file system reuses, are not valid in this one. Each record also contains the checksum of
+ * its predecessor. So a reader that has followed the journal up to some record can tell whether the writer has since
+ * cut that record off and written another in its place. */
 #include "store/journal.h"
 
 #include <assert.h>
@@ -32,9 +33,10 @@
 #include "format/errno_status.h"
 
 static const uint8_t SIGNATURE[8] = {0x8b, 'K', 'J', 'N', 'L', '\r', '\n', 0x1a};
+enum { JOURNAL_VERSION = 1 };
 
+/* Where the fields of the header are. AT_ZERO_12 and AT_ZERO_48 are reserved bytes, which are 0. */
 enum {
-    JOURNAL_VERSION = 1,
     AT_VERSION = 8,
     AT_HEADER_BYTES = 10,
     AT_ZERO_12 = 12,
@@ -45,6 +47,7 @@ enum {
     AT_HEADER_CHECKSUM = 56,
 };
 
+/* Where the fields of a record are. AT_ZERO_34 is reserved, as above. */
 enum {
     AT_CHECKSUM = 0,
     AT_PREVIOUS = 8,
@@ -77,10 +80,10 @@ kith_status kithi_journal_open(kithi_journal *j) {
     uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
     size_t got;
     kith_status status = kithi_files_read(j->files, j->file, bytes, sizeof bytes, 0, &got);
-    return status == KITH_OK ? kithi_journal_begin(j, bytes, got) : status;
+    return status == KITH_OK ? kithi_journal_use_header(j, bytes, got) : status;
 }
 
-kith_status kithi_journal_begin(kithi_journal *j, const uint8_t *bytes, size_t byte_count) {
+kith_status kithi_journal_use_header(kithi_journal *j, const uint8_t *bytes, size_t byte_count) {
     if (!kithi_is_journal(bytes, byte_count))
         return KITH_E_JOURNAL;
     if (byte_count < KITHI_JOURNAL_HEADER_BYTES)
@@ -109,8 +112,8 @@ void kithi_journal_forget(kithi_journal *j) {
     j->window_filled = 0;
 }
 
-/* Sets *bytes to the bytes of the file from `offset` on, in the window, and *available to their number, which is at
- * least `wanted` unless the file ends before. */
+/* Sets *bytes to the bytes of the file from `offset` on, in the window. Sets *available to the number of these bytes,
+ * which is at least `wanted` unless the file ends before. */
 static kith_status look_at(kithi_journal *j, uint64_t offset, size_t wanted, const uint8_t **bytes, size_t *available) {
     if (offset < j->window_at || offset - j->window_at > j->window_filled ||
         j->window_filled - (offset - j->window_at) < wanted) {
@@ -135,13 +138,14 @@ static bool decode(const uint8_t *bytes, kithi_record *r) {
         .type = (kithi_record_type)bytes[AT_TYPE],
         .flags = bytes[AT_FLAGS],
         .checksum = kithi_load64(bytes + AT_CHECKSUM),
-        .previous = kithi_load64(bytes + AT_PREVIOUS),
+        .previous_checksum = kithi_load64(bytes + AT_PREVIOUS),
         .sequence = kithi_load64(bytes + AT_SEQUENCE),
-        .synced = kithi_load64(bytes + AT_SYNCED),
+        .synced_sequence = kithi_load64(bytes + AT_SYNCED),
         .count = kithi_load32(bytes + AT_COUNT),
         .digests = bytes + KITHI_RECORD_HEADER_BYTES,
     };
-    if (kithi_load16(bytes + AT_ZERO_34) != 0 || r->synced >= r->sequence || r->count > KITHI_RECORD_DIGESTS_MAX)
+    if (kithi_load16(bytes + AT_ZERO_34) != 0 || r->synced_sequence >= r->sequence ||
+        r->count > KITHI_RECORD_DIGESTS_MAX)
         return false;
     if (r->type == KITHI_RECORD_COMMIT)
         return r->flags == 0 && r->count == 0;
@@ -154,7 +158,7 @@ static size_t record_bytes(size_t count) {
 }
 
 static uint64_t record_checksum(const kithi_journal *j, const uint8_t *bytes, size_t byte_count) {
-    return kithi_checksum(bytes + AT_PREVIOUS, byte_count - AT_PREVIOUS) ^ j->start.previous;
+    return kithi_checksum(bytes + AT_PREVIOUS, byte_count - AT_PREVIOUS) ^ j->start.previous_checksum;
 }
 
 /* Sets *found to whether a valid record begins at `offset`. *hashed, if not NULL, is increased by the number of bytes
@@ -179,7 +183,7 @@ static kith_status read_record(kithi_journal *j, uint64_t offset, kithi_record *
 
 kith_status kithi_journal_next(kithi_journal *j, kithi_position *at, kithi_record *r, bool *found) {
     kith_status status = read_record(j, at->offset, r, found, NULL);
-    *found = *found && r->sequence == at->sequence + 1 && r->previous == at->previous;
+    *found = *found && r->sequence == at->sequence + 1 && r->previous_checksum == at->previous_checksum;
     if (status == KITH_OK && *found)
         *at = (kithi_position){at->offset + record_bytes(r->count), r->sequence, r->checksum, at->offset};
     return status;
@@ -187,30 +191,30 @@ kith_status kithi_journal_next(kithi_journal *j, kithi_position *at, kithi_recor
 
 /* The size of every record is a multiple of 8 bytes, so only every eighth offset is tried.
  *
- * Each offset at which a large record seems to begin costs 64 KiB of hashing. In a forged file this could be every
- * offset, so the search gives up after hashing about 16 times the size of the file. What a crash leaves behind needs
- * less hashing than the file has bytes. */
-kith_status kithi_journal_find(kithi_journal *j, kithi_journal_search *at, kithi_record *r, bool *found) {
+ * Where a large record seems to begin, the search must hash 64 KiB. In a forged file this could happen at every offset,
+ * so the search gives up after hashing about 16 times the size of the file. What a crash leaves behind needs no more
+ * hashing than the file has bytes, except by chance. */
+kith_status kithi_journal_find(kithi_journal *j, kithi_journal_search *search, kithi_record *r, bool *found) {
     uint64_t file_bytes;
     *found = false;
     if (j->files->size(j->files->context, j->file, &file_bytes) != 0)
         return kithi_status_from_errno(errno);
-    for (; at->offset < file_bytes; at->offset += 8) {
-        kith_status status = read_record(j, at->offset, r, found, &at->hashed);
+    for (; search->offset < file_bytes; search->offset += 8) {
+        kith_status status = read_record(j, search->offset, r, found, &search->hashed);
         if (status != KITH_OK)
             return status;
         if (*found) {
-            at->offset += record_bytes(r->count);
+            search->offset += record_bytes(r->count);
             return KITH_OK;
         }
-        if (at->hashed > 16 * (file_bytes + KITHI_RECORD_BYTES_MAX))
+        if (search->hashed > 16 * (file_bytes + KITHI_RECORD_BYTES_MAX))
             return KITH_E_CORRUPT;
     }
     return KITH_OK;
 }
 
-/* There is no record in place at `at`. Returns KITH_E_CORRUPT if a later record says that there was one and that it was
- * synced, or if the search for such a record would take too long (kithi_journal_find). */
+/* Called if no record is in place at `at`. Returns KITH_E_CORRUPT if a later record says that there was one and that it
+ * was synced, or if the search for such a later record would take too long (kithi_journal_find). */
 static kith_status look_for_proof(kithi_journal *j, const kithi_position *at) {
     kithi_journal_search search = {.offset = at->offset};
     for (;;) {
@@ -219,7 +223,7 @@ static kith_status look_for_proof(kithi_journal *j, const kithi_position *at) {
         kith_status status = kithi_journal_find(j, &search, &r, &found);
         if (status != KITH_OK || !found)
             return status;
-        if (r.sequence > at->sequence + 1 && r.synced > at->sequence)
+        if (r.sequence > at->sequence + 1 && r.synced_sequence > at->sequence)
             return KITH_E_CORRUPT;
     }
 }
@@ -231,18 +235,18 @@ kith_status kithi_journal_still_has(kithi_journal *j, const kithi_position *at, 
     *same = false;
     if (j->files->size(j->files->context, j->file, &file_bytes) != 0)
         return kithi_status_from_errno(errno);
-    kith_status status = kithi_files_read(j->files, j->file, checksum, sizeof checksum, at->previous_at, &got);
+    kith_status status = kithi_files_read(j->files, j->file, checksum, sizeof checksum, at->previous_checksum_at, &got);
     *same = status == KITH_OK && file_bytes >= at->offset && got == sizeof checksum &&
-            kithi_load64(checksum) == at->previous;
+            kithi_load64(checksum) == at->previous_checksum;
     return status;
 }
 
-/* There was no valid record at *at, and look_for_proof() has returned KITH_E_CORRUPT: nearly always because a later
- * record proves that one was synced there. Either it is damaged, or it was read too early: a writer may append records
- * while a reader reads them, and one read may even return a later record and not yet the one before it. But the missing
- * record was synced before the later one was written, so it must be complete now. Reads it again, like
- * kithi_journal_next(). Returns KITH_E_CORRUPT if it is damaged, or KITH_E_CANCELLED if the writer has cut off the
- * record before it. */
+/* Called if no record was in place at *at and look_for_proof() has returned KITH_E_CORRUPT. Nearly always, a later
+ * record then proves that a record at *at was synced. Either that record is damaged, or it was read too early: a writer
+ * may append records while a reader reads them, and one read may even return a later record and not yet the one before
+ * it. But the record at *at was synced before the later one was written, so it must be complete now. So this reads it
+ * again, like kithi_journal_next(). Returns KITH_E_CORRUPT if it is damaged, or KITH_E_CANCELLED if the writer has cut
+ * off the record before *at. */
 static kith_status read_again(kithi_journal *j, kithi_position *at, kithi_record *r) {
     bool found, same;
     kithi_journal_forget(j);
@@ -253,7 +257,7 @@ static kith_status read_again(kithi_journal *j, kithi_position *at, kithi_record
     return status != KITH_OK ? status : same ? KITH_E_CORRUPT : KITH_E_CANCELLED;
 }
 
-kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced) {
+kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced_sequence) {
     kithi_position here = *at, committed = *at;
     for (;;) {
         kithi_record r;
@@ -270,7 +274,7 @@ kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *s
             return status;
         if ((r.flags & KITHI_RECORD_OPEN) == 0) {
             committed = here;
-            *synced = r.synced;
+            *synced_sequence = r.synced_sequence;
         }
     }
     *at = committed;
@@ -294,9 +298,9 @@ kith_status kithi_journal_rewrite(kithi_journal *j, uint64_t from, uint64_t to) 
     return status;
 }
 
-kith_status kithi_journal_append(kithi_journal *j, kithi_position *at, uint64_t synced, kithi_record_type type,
+kith_status kithi_journal_append(kithi_journal *j, kithi_position *at, uint64_t synced_sequence, kithi_record_type type,
                                  unsigned flags, const uint64_t *digests, size_t count) {
-    assert(count <= KITHI_RECORD_DIGESTS_MAX && synced <= at->sequence);
+    assert(count <= KITHI_RECORD_DIGESTS_MAX && synced_sequence <= at->sequence);
     uint8_t *bytes = j->window;
     size_t byte_count = record_bytes(count);
     if (byte_count > j->size_limit || at->offset > j->size_limit - byte_count) {
@@ -304,9 +308,9 @@ kith_status kithi_journal_append(kithi_journal *j, kithi_position *at, uint64_t 
         return KITH_E_NO_SPACE;
     }
     kithi_journal_forget(j);
-    kithi_store64(bytes + AT_PREVIOUS, at->previous);
+    kithi_store64(bytes + AT_PREVIOUS, at->previous_checksum);
     kithi_store64(bytes + AT_SEQUENCE, at->sequence + 1);
-    kithi_store64(bytes + AT_SYNCED, synced);
+    kithi_store64(bytes + AT_SYNCED, synced_sequence);
     bytes[AT_TYPE] = (uint8_t)type;
     bytes[AT_FLAGS] = (uint8_t)flags;
     kithi_store16(bytes + AT_ZERO_34, 0);

@@ -4,17 +4,18 @@
  *     FILE-journal     | header | 1 | 2 | 3 | 4 | 5 | half a record
  *                                       ^snapshot   ^end: up to here the records are complete and are applied
  *
- * The snapshot contains all operations up to its sequence number; records up to that number are skipped. So it does not
- * matter whether a checkpoint that was interrupted has already started the new journal.
+ * The snapshot contains all operations up to its sequence number, here 2; records up to that number are skipped. So it
+ * does not matter whether a checkpoint that was interrupted has already started the new journal.
  *
  * A checkpoint replaces the snapshot first and the journal after that. A reader that opens both while this happens can
- * get the old snapshot and the new journal, which begins after the snapshot ends. It then opens both again. That
- * journal was started after the new snapshot was in place, so the snapshot that the reader finds now must contain all
- * operations before that journal. If it does not, somebody has put an old copy of the file there, and the journal does
- * not belong to it.
+ * get the old snapshot and the new journal. The base of that journal (the sequence number before its first record) is
+ * then higher than the sequence number of the snapshot, and the reader opens both again. The new snapshot was in place
+ * before the new journal was. So the snapshot that the reader finds the second time must contain all operations up to
+ * that base. If it does not, somebody has put an old copy of the file there, and the journal does not belong to it
+ * (KITH_E_JOURNAL).
  *
- * The journal is read twice. The first pass finds the end of the last complete batch, the second applies the
- * records. */
+ * The journal is read twice, because operations of an incomplete batch must not be applied. The first pass finds the
+ * end of the last complete batch, the second applies the records up to there. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -24,15 +25,15 @@
 #include "handle.h"
 #include "store/store.h"
 
-/* How often a reader tries again when the writer changes the files while they are read. Each attempt fails only if the
- * writer has made a checkpoint or cut off a record since the attempt began. */
+/* How often a reader tries to load the files if the writer changes them meanwhile. An attempt fails in this way only if
+ * the writer has made a checkpoint or cut off a record since the attempt began. */
 #define ATTEMPTS_MAX 1000
 
 /* ---- applying records ---- */
 
 kith_status kithi_store_apply(kith_filter *filter, kithi_record_type type, const uint64_t *digests, size_t n,
                               uint64_t *was_new, size_t *done) {
-    if (n == 1 && type == KITHI_RECORD_ADD) { /* faster than a batch */
+    if (n == 1 && type == KITHI_RECORD_ADD) { /* faster than kith_filter_add_many() */
         bool is_new = false;
         kith_status status = kith_filter_add_digest(filter, *digests, &is_new);
         *done = status == KITH_OK;
@@ -54,7 +55,7 @@ kith_status kithi_store_replay_record(kith_filter *filter, const kithi_record *r
             digests[n++] = kithi_load64(r->digests + 8 * at);
         kith_status status = kithi_store_apply(filter, r->type, digests, n, NULL, &done);
         if (status == KITH_E_UNSUPPORTED)
-            return KITH_E_CORRUPT; /* a writer does not write such a record */
+            return KITH_E_CORRUPT; /* a writer does not append such a record: see operate() in store.c */
         if (kithi_depends_on_process(status))
             return status;
         *stopped = status != KITH_OK;
@@ -62,14 +63,15 @@ kith_status kithi_store_replay_record(kith_filter *filter, const kithi_record *r
     return KITH_OK;
 }
 
-/* Applies the records from *at up to `to`, which a scan has found, except those that the snapshot contains. Sets
- * image->known_synced_bytes to the end of record number `synced`, if *at is not beyond it. Returns KITH_E_CANCELLED if
- * a record is no longer there: a reader must then begin again. */
-static kith_status replay(kithi_image *image, kithi_position *at, const kithi_position *to, uint64_t synced) {
+/* Applies the records from *at up to `to`, except those that the snapshot contains. An earlier pass has found all of
+ * them. If one is no longer there, returns KITH_E_CANCELLED, and a reader must begin again. Sets
+ * image->known_synced_bytes to the end of record number `synced_sequence`, unless *at is beyond it. Callers that do not
+ * need this pass 0. */
+static kith_status replay(kithi_image *image, kithi_position *at, const kithi_position *to, uint64_t synced_sequence) {
     bool stopped = false;
     while (at->offset < to->offset) {
         kithi_record r;
-        if (at->sequence <= synced)
+        if (at->sequence <= synced_sequence)
             image->known_synced_bytes = at->offset;
         bool found;
         kith_status status = kithi_journal_next(&image->journal, at, &r, &found);
@@ -91,6 +93,7 @@ static void close_file(const kith_store *s, int *file) {
     *file = -1;
 }
 
+/* Allocates memory and reads the file into it. */
 static kith_status read_bytes(const kith_store *s, int file, uint8_t **bytes, size_t byte_count) {
     size_t got;
     *bytes = kithi_allocate(&s->allocator, byte_count);
@@ -128,7 +131,7 @@ void kithi_snapshot_free(const kith_store *s, uint8_t *bytes, size_t byte_count)
 
 /* Opens the filter in the bytes of a snapshot. With options.no_map it also verifies the body; a mapped body is not
  * read. */
-static kith_status open_bytes(const kith_store *s, kithi_image *image) {
+static kith_status open_filter(const kith_store *s, kithi_image *image) {
     kith_filter *verified;
     kith_status status =
         kithi_filter_open_snapshot(image->map, image->map_bytes, &s->allocator, &image->filter, &image->mark);
@@ -149,7 +152,7 @@ kith_status kithi_image_map(const kith_store *s, int file, kithi_image *image) {
         image->map = NULL;
         return status;
     }
-    status = open_bytes(s, image);
+    status = open_filter(s, image);
     if (status != KITH_OK) {
         kithi_snapshot_free(s, image->map, image->map_bytes);
         image->map = NULL;
@@ -172,14 +175,14 @@ void kithi_image_unmap(const kith_store *s, kithi_image *image) {
 
 static void close_image(const kith_store *s, kithi_image *image) {
     kithi_image_unmap(s, image);
-    close_file(s, &image->file);
+    close_file(s, &image->snapshot_file);
     close_file(s, &image->journal.file);
 }
 
 static kith_status open_snapshot(const kith_store *s, kithi_image *image) {
-    kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image->file);
+    kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &image->snapshot_file);
     if (status == KITH_OK)
-        status = kithi_image_map(s, image->file, image);
+        status = kithi_image_map(s, image->snapshot_file, image);
     return status;
 }
 
@@ -195,11 +198,11 @@ static kith_status open_journal(const kith_store *s, kithi_image *image) {
     return status;
 }
 
-/* Opens a snapshot and a journal that belong together. */
+/* Opens a snapshot and a journal that belong together: see the head of this file. */
 static kith_status open_pair(const kith_store *s, kithi_image *image) {
-    uint64_t seen_base = 0;
+    uint64_t seen_base = 0; /* of the journal that the attempt before has found */
     for (unsigned attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-        *image = (kithi_image){.file = -1, .journal = {.files = s->files, .file = -1, .window = s->window}};
+        *image = (kithi_image){.snapshot_file = -1, .journal = {.files = s->files, .file = -1, .window = s->window}};
         kith_status status = open_snapshot(s, image);
         if (status == KITH_OK && image->mark.sequence < seen_base)
             status = KITH_E_JOURNAL;
@@ -219,13 +222,13 @@ static kith_status load_once(const kith_store *s, kithi_image *image) {
     kith_status status = open_pair(s, image);
     if (status != KITH_OK)
         return status;
-    uint64_t journal_bytes = 0, synced = 0;
+    uint64_t journal_bytes = 0, synced_sequence = 0;
     kithi_position at = image->journal.start;
     image->end = at;
     image->known_synced_bytes = at.offset;
-    status = kithi_journal_scan(&image->journal, &image->end, &synced);
+    status = kithi_journal_scan(&image->journal, &image->end, &synced_sequence);
     if (status == KITH_OK)
-        status = replay(image, &at, &image->end, synced);
+        status = replay(image, &at, &image->end, synced_sequence);
     if (status == KITH_OK && s->files->size(s->files->context, image->journal.file, &journal_bytes) != 0)
         status = kithi_status_from_errno(errno);
     if (status != KITH_OK)
@@ -261,11 +264,11 @@ static void take_map(kith_store *s, kithi_image *image) {
 
 void kithi_store_adopt(kith_store *s, kithi_image *image) {
     take_map(s, image);
-    if (image->file != s->now.file)
-        close_file(s, &s->now.file);
+    if (image->snapshot_file != s->now.snapshot_file)
+        close_file(s, &s->now.snapshot_file);
     if (image->journal.file != s->now.journal.file)
         close_file(s, &s->now.journal.file);
-    s->now.file = image->file;
+    s->now.snapshot_file = image->snapshot_file;
     s->now.journal = image->journal;
     s->now.end = image->end;
     s->now.tail_bytes = image->tail_bytes;
@@ -275,7 +278,7 @@ void kithi_store_adopt(kith_store *s, kithi_image *image) {
 kith_status kithi_store_reload(kith_store *s, const kithi_position *to) {
     kithi_image image = s->now;
     kithi_position at = s->now.journal.start;
-    kith_status status = kithi_image_map(s, s->now.file, &image);
+    kith_status status = kithi_image_map(s, s->now.snapshot_file, &image);
     if (status != KITH_OK)
         return status;
     kithi_journal_forget(&image.journal);
@@ -294,9 +297,9 @@ kith_status kithi_store_reload(kith_store *s, const kithi_position *to) {
 /* Applies what the writer has appended to the journal that is open. */
 static kith_status follow(kith_store *s) {
     kithi_position at = s->now.end, to = at;
-    uint64_t synced;
+    uint64_t synced_sequence;
     kithi_journal_forget(&s->now.journal);
-    kith_status status = kithi_journal_scan(&s->now.journal, &to, &synced);
+    kith_status status = kithi_journal_scan(&s->now.journal, &to, &synced_sequence);
     if (status == KITH_OK && to.offset > at.offset) {
         status = replay(&s->now, &at, &to, 0);
         if (status == KITH_OK)
@@ -314,13 +317,13 @@ kith_status kith_store_refresh(kith_store *s, bool *changed) {
     if (!s->is_writer) {
         /* s->failure is set if an earlier refresh could be neither completed nor undone. Some operations after now.end
          * are then applied already and must not be applied again, so both files are loaded anew. */
-        bool same = s->failure == KITH_OK &&
-                    s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
-        if (same)
-            status = kithi_journal_still_has(&s->now.journal, &before, &same);
-        if (status == KITH_OK && same)
+        bool can_follow = s->failure == KITH_OK &&
+                          s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
+        if (can_follow)
+            status = kithi_journal_still_has(&s->now.journal, &before, &can_follow);
+        if (status == KITH_OK && can_follow)
             status = follow(s);
-        if ((status == KITH_OK && !same) || status == KITH_E_CANCELLED) {
+        if ((status == KITH_OK && !can_follow) || status == KITH_E_CANCELLED) {
             kithi_image image;
             status = kithi_store_load(s, &image);
             if (status == KITH_OK) {
@@ -329,9 +332,9 @@ kith_status kith_store_refresh(kith_store *s, bool *changed) {
             }
         }
     }
-    /* `previous` is the checksum of the last record, which depends on all records before it and on the header of the
-     * journal. */
+    /* Compares the checksums of the last records, too. A checksum depends on all records before and on the header of
+     * the journal, so it differs if the writer has cut off records and appended others. */
     if (status == KITH_OK && changed != NULL)
-        *changed = before.sequence != s->now.end.sequence || before.previous != s->now.end.previous;
+        *changed = before.sequence != s->now.end.sequence || before.previous_checksum != s->now.end.previous_checksum;
     return status;
 }

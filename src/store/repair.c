@@ -2,19 +2,19 @@
  *
  *     1   read the file, with zeros for what the disk cannot read
  *     2   repair header and body (salvage.c)
- *     3   apply the journal, if the file is a store: the valid records that are newer than the file and count (see
+ *     3   if the file is a store, apply the journal: the valid records that are newer than the file and that count (see
  *         below), in order
- *     4   count what the body has now, and check all invariants
+ *     4   if something is lost or unsure, correct the count and the fill; check all invariants
  *
- * Which records of the journal count: those of complete batches. The record that ended a batch may be the damaged one,
- * but later records can prove that the batch was complete, because a writer cuts off an incomplete batch before it
- * writes anything else. A record without KITHI_RECORD_OPEN ends a batch or is outside of any, so it proves that it and
- * all records before it count. A record with this flag may be part of an incomplete batch. But a writer syncs only at
- * the end of a batch, so the records that were already synced when this record was written count.
+ * Which records of the journal count: those of complete batches. The record that ended a batch may be damaged. But
+ * later records can prove that the batch was complete, because a writer cuts off an incomplete batch before it writes
+ * more. A record without KITHI_RECORD_OPEN ends a batch or is outside of any, so it proves that it and all records
+ * before it count. A record with this flag may be part of an incomplete batch. But a writer syncs only at the end of a
+ * batch. So the records that were already synced when this record was written (kithi_record.synced_sequence) count.
  *
- * If more than one byte of the journal's header is damaged, it can be made again: the first record contains the
- * checksum of the header. Store id and base follow from the file and from that record, and the generation is found by
- * trying. */
+ * A journal's header with more than one damaged byte can often be made again. The first record contains the checksum of
+ * the header. The store id is that of the file, and the base is the number of the first record minus 1. The generation
+ * is found by trying. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -28,60 +28,60 @@
 #include "store/store.h"
 #include "verbs.h"
 
-#define READ_BYTES 65536        /* at a time */
+#define READ_BYTES 65536        /* of the file at a time */
 #define SECTOR_BYTES 4096       /* after a read error, a range is read in pieces of this size */
 #define ENLARGED_MAX 4          /* the block may be this many times as large as the file: bounds the memory */
-#define GENERATIONS_MAX 1000000 /* to try for a lost header of a journal: takes less than a second */
+#define GENERATIONS_MAX 1000000 /* how many are tried for a lost header of a journal: takes less than a second */
 
 /* ---- files that cannot be read in places ---- */
 
-/* The context of a table of file operations that does not give up at a disk error. */
-typedef struct patient {
-    const kithi_files *inner; /* the table that it calls */
-    uint64_t unreadable_bytes;
-} patient;
+/* The context of a table of file operations whose `read` does not give up at a disk error. */
+typedef struct tolerant_reader {
+    const kithi_files *inner;  /* the table that it calls */
+    uint64_t unreadable_bytes; /* so far; a range that is read twice counts twice */
+} tolerant_reader;
 
-/* Reads like the inner table, but goes on after a disk error: it then reads only up to the end of the sector and, if
- * that fails too, returns zeros for these bytes. */
-static int64_t read_patiently(void *context, int file, void *bytes, size_t byte_count, uint64_t offset) {
-    patient *p = context;
-    int64_t got = p->inner->read(p->inner->context, file, bytes, byte_count, offset);
+/* Reads like the inner table, but goes on after a disk error: it then reads only up to the end of the sector. If that
+ * fails too, it returns zeros for these bytes. */
+static int64_t read_past_errors(void *context, int file, void *bytes, size_t byte_count, uint64_t offset) {
+    tolerant_reader *reader = context;
+    int64_t got = reader->inner->read(reader->inner->context, file, bytes, byte_count, offset);
     if (got >= 0 || errno != EIO)
         return got;
     size_t part = SECTOR_BYTES - (size_t)(offset % SECTOR_BYTES);
     part = part < byte_count ? part : byte_count;
-    got = part < byte_count ? p->inner->read(p->inner->context, file, bytes, part, offset) : -1;
+    got = part < byte_count ? reader->inner->read(reader->inner->context, file, bytes, part, offset) : -1;
     if (got >= 0 || errno != EIO)
         return got;
     uint64_t file_bytes;
-    if (p->inner->size(p->inner->context, file, &file_bytes) != 0)
+    if (reader->inner->size(reader->inner->context, file, &file_bytes) != 0)
         return -1;
     if (offset >= file_bytes)
         return 0;
     part = part < file_bytes - offset ? part : (size_t)(file_bytes - offset);
     memset(bytes, 0, part);
-    p->unreadable_bytes += part;
+    reader->unreadable_bytes += part;
     return (int64_t)part;
 }
 
-static int size_patiently(void *context, int file, uint64_t *bytes) {
-    patient *p = context;
-    return p->inner->size(p->inner->context, file, bytes);
+static int inner_size(void *context, int file, uint64_t *bytes) {
+    tolerant_reader *reader = context;
+    return reader->inner->size(reader->inner->context, file, bytes);
 }
 
-static uint64_t size_limit_patiently(void *context) {
-    patient *p = context;
-    return p->inner->size_limit(p->inner->context);
+static uint64_t inner_size_limit(void *context) {
+    tolerant_reader *reader = context;
+    return reader->inner->size_limit(reader->inner->context);
 }
 
 typedef struct repair {
     kith_store *s; /* for its names, its folder and its window */
-    patient patient;
-    kithi_files files; /* reads patiently; has no other functions than those above */
+    tolerant_reader reader;
+    kithi_files files; /* reads through `reader`; has no other functions than the three above */
     const kith_allocator *allocator;
     uint64_t budget; /* of kithi_salvage */
     kith_repair_report report;
-    kithi_store_mark mark;
+    kithi_store_mark mark; /* of the file */
     kith_filter *filter;
     bool is_exact; /* nothing is lost or unsure so far, so operations of the journal have the same outcome as before */
     bool stopped;  /* for kithi_store_replay_record() */
@@ -92,7 +92,7 @@ typedef struct repair {
 static kith_status read_file(repair *r, uint8_t **bytes, uint64_t *byte_count) {
     const kith_store *s = r->s;
     int file;
-    kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &file);
+    kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &file);
     if (status != KITH_OK)
         return status;
     uint64_t size = 0;
@@ -118,7 +118,7 @@ static kith_status read_file(repair *r, uint8_t **bytes, uint64_t *byte_count) {
 }
 
 /* Gives the block the size that follows from its header: cuts off what is too much, and adds zeros for what is missing.
- * Copies `header`, the repaired one, into it. */
+ * Copies the repaired header into the block. */
 static kith_status resize(repair *r, uint8_t **bytes, uint64_t byte_count, const uint8_t *header,
                           uint64_t block_bytes) {
     r->report.missing_bytes = block_bytes > byte_count ? block_bytes - byte_count : 0;
@@ -149,7 +149,7 @@ static kith_status bind(repair *r, uint8_t *block, uint64_t block_bytes) {
     }
     f->backing = KITHI_BACKING_HEAP;
     f->writable = true;
-    f->verified = true; /* finish() checks it */
+    f->verified = true; /* finish() checks the invariants */
     f->sealed = false;
     r->mark = f->head.store;
     f->head.store = (kithi_store_mark){.is_store = false};
@@ -201,10 +201,12 @@ static kith_status repair_file(repair *r) {
 
 /* ---- the header of the journal ---- */
 
+/* Returns whether this is a valid header. If so, the journal has this header from now on. */
 static bool try_header(kithi_journal *j, const uint8_t *header) {
-    return kithi_journal_begin(j, header, KITHI_JOURNAL_HEADER_BYTES) == KITH_OK;
+    return kithi_journal_use_header(j, header, KITHI_JOURNAL_HEADER_BYTES) == KITH_OK;
 }
 
+/* Tries every other value of every byte. */
 static bool restore_byte(kithi_journal *j, uint8_t *header) {
     for (unsigned at = 0; at < KITHI_JOURNAL_HEADER_BYTES; at++) {
         uint8_t was = header[at];
@@ -218,7 +220,7 @@ static bool restore_byte(kithi_journal *j, uint8_t *header) {
     return false;
 }
 
-/* Makes the header again from the first record, whose field `previous` is the checksum of the header. */
+/* Makes the header again from the first record, whose previous_checksum is the checksum of the header. */
 static kith_status remake_header(const repair *r, kithi_journal *j, bool *found) {
     kithi_position start = {.offset = KITHI_JOURNAL_HEADER_BYTES};
     kithi_record first;
@@ -229,10 +231,10 @@ static kith_status remake_header(const repair *r, kithi_journal *j, bool *found)
         kithi_files_read(j->files, j->file, checksum, sizeof checksum, KITHI_JOURNAL_HEADER_BYTES + 8, &got);
     if (status != KITH_OK || got < sizeof checksum)
         return status;
-    j->start.previous = start.previous = kithi_load64(checksum);
+    j->start.previous_checksum = start.previous_checksum = kithi_load64(checksum);
     kithi_journal_search search = {.offset = start.offset};
     status = kithi_journal_find(j, &search, &first, found);
-    if (status != KITH_OK || !*found || first.previous != start.previous) {
+    if (status != KITH_OK || !*found || first.previous_checksum != start.previous_checksum) {
         *found = false;
         return status == KITH_E_CORRUPT ? KITH_OK : status;
     }
@@ -241,14 +243,14 @@ static kith_status remake_header(const repair *r, kithi_journal *j, bool *found)
     *found = false;
     for (head.generation = 1; head.generation <= GENERATIONS_MAX && !*found; head.generation++) {
         kithi_journal_head_write(header, &head);
-        *found = kithi_load64(header + KITHI_JOURNAL_HEADER_BYTES - 8) == start.previous;
+        *found = kithi_load64(header + KITHI_JOURNAL_HEADER_BYTES - 8) == start.previous_checksum;
     }
     *found = *found && try_header(j, header);
     return KITH_OK;
 }
 
-/* Opens the journal, and restores its header if necessary. Sets report.journal, to KITH_JOURNAL_SOUND if its records
- * can be read. */
+/* Opens the journal, and restores its header if necessary. Sets report.journal: KITH_JOURNAL_SOUND means for now that
+ * the records can be read. */
 static kith_status open_journal(repair *r, kithi_journal *j) {
     const kith_store *s = r->s;
     uint8_t header[KITHI_JOURNAL_HEADER_BYTES];
@@ -282,8 +284,8 @@ static kith_status open_journal(repair *r, kithi_journal *j) {
 /* ---- records ---- */
 
 /* Applies a record to a filter that is not what it was when the record was written. Operations that failed then may
- * succeed now, and the other way round, so each is tried. But if keys may be missing, nothing is removed: the removal
- * of a missing key could remove another one. */
+ * succeed now, and the other way round. So each operation is tried, also after one that fails. But if keys may be
+ * missing, nothing is removed: the removal of a missing key could remove another one. */
 static kith_status apply_inexact(repair *r, const kithi_record *record) {
     bool may_remove = r->report.keys_at_risk == 0 && r->report.records_lost == 0;
     for (size_t i = 0; i < record->count; i++) {
@@ -305,7 +307,7 @@ static kith_status apply_inexact(repair *r, const kithi_record *record) {
     return KITH_OK;
 }
 
-/* Finds the next record that is newer than number `after`. */
+/* Finds the next valid record whose sequence number is higher than `after`. */
 static kith_status next_newer(kithi_journal *j, kithi_journal_search *at, uint64_t after, kithi_record *record,
                               bool *found) {
     kith_status status;
@@ -318,7 +320,8 @@ static kith_status next_newer(kithi_journal *j, kithi_journal_search *at, uint64
     return KITH_OK;
 }
 
-/* Sets *last to the number of the last record that counts, and report.tail_bytes to what follows it. */
+/* Sets *last to the number of the last record that counts (see the head of this file), whether that record can be found
+ * or not. Sets report.tail_bytes to the number of bytes after the last record that counts and was found. */
 static kith_status find_last(repair *r, kithi_journal *j, uint64_t *last) {
     kithi_journal_search at = {.offset = KITHI_JOURNAL_HEADER_BYTES};
     kithi_record record;
@@ -332,7 +335,7 @@ static kith_status find_last(repair *r, kithi_journal *j, uint64_t *last) {
         if (!found)
             break;
         seen = record.sequence;
-        uint64_t proven = (record.flags & KITHI_RECORD_OPEN) != 0 ? record.synced : record.sequence;
+        uint64_t proven = (record.flags & KITHI_RECORD_OPEN) != 0 ? record.synced_sequence : record.sequence;
         if (proven > *last)
             *last = proven;
         if (seen <= *last)
@@ -347,7 +350,7 @@ static kith_status find_last(repair *r, kithi_journal *j, uint64_t *last) {
 /* Adds the records `from` … `to` - 1, which are lost, to the report. `bytes` is the size of the damaged range of the
  * journal in which they were; it bounds the number of their operations. UINT64_MAX: they are in no range of this
  * journal. */
-static void lose(repair *r, uint64_t from, uint64_t to, uint64_t bytes) {
+static void report_lost_records(repair *r, uint64_t from, uint64_t to, uint64_t bytes) {
     uint64_t headers = (to - from) * KITHI_RECORD_HEADER_BYTES;
     r->report.records_lost += to - from;
     r->is_exact = false;
@@ -362,8 +365,8 @@ static kith_status apply_journal(repair *r, kithi_journal *j) {
     kithi_journal_search at = {.offset = KITHI_JOURNAL_HEADER_BYTES};
     kithi_record record;
     kith_status status = find_last(r, j, &last);
-    if (status == KITH_OK && j->head.base >= expected) { /* the file is older than the journal */
-        lose(r, expected, j->head.base + 1, UINT64_MAX);
+    if (status == KITH_OK && j->head.base >= expected) { /* the snapshot is older than the journal */
+        report_lost_records(r, expected, j->head.base + 1, UINT64_MAX);
         expected = j->head.base + 1;
     }
     while (status == KITH_OK) {
@@ -374,13 +377,13 @@ static kith_status apply_journal(repair *r, kithi_journal *j) {
             break;
         uint64_t record_at = at.offset - KITHI_RECORD_HEADER_BYTES - 8 * (uint64_t)record.count;
         if (record.sequence > expected)
-            lose(r, expected, record.sequence, record_at - before);
+            report_lost_records(r, expected, record.sequence, record_at - before);
         expected = record.sequence + 1;
         r->report.records++;
         status = r->is_exact ? kithi_store_replay_record(r->filter, &record, &r->stopped) : apply_inexact(r, &record);
     }
     if (status == KITH_OK && expected <= last)
-        lose(r, expected, last + 1, r->report.tail_bytes);
+        report_lost_records(r, expected, last + 1, r->report.tail_bytes);
     return status;
 }
 
@@ -397,13 +400,13 @@ static kith_status repair_journal(repair *r) {
     return status;
 }
 
-/* ---- */
+/* ---- result ---- */
 
 static void conclude(kith_repair_report *report, bool is_exact, uint64_t unreadable_bytes) {
-    bool journal_lost = report->journal > KITH_JOURNAL_SOUND;
+    bool records_may_be_lost = report->journal > KITH_JOURNAL_SOUND;
     report->unreadable_bytes = unreadable_bytes;
-    report->is_whole = is_exact && !journal_lost && !report->notes_lost;
-    report->may_miss_keys = report->keys_at_risk > 0 || journal_lost || report->adds_refused > 0;
+    report->is_whole = is_exact && !records_may_be_lost && !report->notes_lost;
+    report->may_miss_keys = report->keys_at_risk > 0 || records_may_be_lost || report->adds_refused > 0;
 }
 
 static kith_status finish(repair *r) {
@@ -422,9 +425,9 @@ kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64
     kith_allocator allocator = kithi_allocator_or_default(given);
     kith_store_options options = KITH_STORE_OPTIONS_INIT;
     options.allocator = &allocator;
-    repair r = {.allocator = &allocator, .budget = budget, .patient = {files, 0}};
+    repair r = {.allocator = &allocator, .budget = budget, .reader = {files, 0}};
     r.files = (kithi_files){
-        .context = &r.patient, .read = read_patiently, .size = size_patiently, .size_limit = size_limit_patiently};
+        .context = &r.reader, .read = read_past_errors, .size = inner_size, .size_limit = inner_size_limit};
     kith_status status = kithi_store_new(files, path, &options, &r.s);
     if (status != KITH_OK)
         return status;
@@ -438,7 +441,7 @@ kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64
         kith_filter_free(r.filter);
         return status;
     }
-    conclude(&r.report, r.is_exact, r.patient.unreadable_bytes);
+    conclude(&r.report, r.is_exact, r.reader.unreadable_bytes);
     kithi_struct_write(report, &r.report);
     *filter = r.filter;
     return KITH_OK;

@@ -1,18 +1,18 @@
 /* Opens and closes stores, and adds and removes keys.
  *
- *     add:     append a record  ->  sync, if it is due  ->  apply to the filter in memory  ->  return
+ *     add:     append a record  ->  sync the journal, if due  ->  apply to the filter in memory  ->  return
  *
- * The journal comes first, so that whatever was acknowledged can be repeated. What remains is to keep the journal and
- * the filter consistent when a step fails:
+ * The journal comes first, so that whatever was acknowledged can be repeated. If a step fails, journal and filter must
+ * stay consistent:
  *
  *     append fails     the bytes that were written are cut off; the filter has not changed
- *     sync fails       the disk may or may not have the record. The journal is cut back to its last synced state, so
- *                      that nobody finds records in the cache of the system that are not on the disk; the store is
- *                      read-only
+ *     sync fails       the disk may or may not have the record. The journal is cut back to its last synced state.
+ *                      Otherwise other processes would find records in the system's cache that are not on the disk. The
+ *                      store becomes read-only
  *     apply fails      FULL, COPIES, ABSENT, AMBIGUOUS: the failure follows from the filter and the digest. The record
  *                      stays, and its operation fails again whenever it is repeated.
  *                      MEMORY, TOO_LARGE: the operation might succeed when it is repeated in another process, so the
- *                      record is cut off. If it had several digests, those that were applied are written again
+ *                      record is cut off. If some of its digests were applied, a record of these is appended instead
  *
  * Inside a batch (kith_store_begin) operations are appended and applied without a sync. They count only if a commit
  * record follows. A rollback cuts them off, and loads the filter again without them. */
@@ -25,11 +25,10 @@
 #include "store/store.h"
 #include "verbs.h"
 
+/* The defaults of the fields of kith_store_options that have these names. To repeat the operations of a journal of
+ * CHECKPOINT_BYTES takes about 1 s; for CLOSE_BYTES it takes about 50 ms. */
 #define SYNC_OPERATIONS 1000
 #define SYNC_MS 1000
-/* A checkpoint is made when the journal is larger than CHECKPOINT_BYTES; kith_store_close() makes one if it is larger
- * than CLOSE_BYTES. To repeat the operations of a journal takes about 1 s for the first size, and 50 ms for the
- * second. */
 #define CHECKPOINT_BYTES (UINT64_C(64) << 20)
 #define CLOSE_BYTES (UINT64_C(4) << 20)
 
@@ -71,19 +70,19 @@ kith_status kithi_store_new(const kithi_files *files, const char *path, const ki
     s->options = options;
     s->options.allocator = NULL; /* the caller's struct need not outlive this call */
     s->files = files;
-    s->folder = s->lock = s->now.file = s->now.journal.file = -1;
-    s->checkpoint_bytes = options.checkpoint_bytes;
-    s->checkpoint_ms = files->now_ms(files->context);
+    s->folder = s->lock = s->now.snapshot_file = s->now.journal.file = -1;
+    s->checkpoint_due_bytes = options.checkpoint_bytes;
+    s->last_checkpoint_ms = files->now_ms(files->context);
     s->window = kithi_allocate(&allocator, KITHI_JOURNAL_WINDOW_BYTES);
     if (s->window == NULL)
         status = KITH_E_MEMORY;
     if (status == KITH_OK && path != NULL) {
         do
-            s->folder = files->open_folder(files->context, path, s->name);
+            s->folder = files->open_folder(files->context, path, s->snapshot_name);
         while (s->folder < 0 && errno == EINTR);
         if (s->folder < 0)
             status = kithi_status_from_errno(errno);
-        else if (!join_names(s->journal_name, s->name, "-journal")) {
+        else if (!join_names(s->journal_name, s->snapshot_name, "-journal")) {
             errno = ENAMETOOLONG;
             status = KITH_E_IO;
         }
@@ -102,9 +101,9 @@ kith_status kithi_store_lock(kith_store *s) {
         return KITH_OK;
     }
     char lock_name[KITHI_FILE_NAME_BYTES];
-    (void)join_names(lock_name, s->name, "-lock"); /* shorter than the name of the journal */
+    (void)join_names(lock_name, s->snapshot_name, "-lock"); /* fits: it is shorter than the name of the journal */
     do
-        s->lock = s->files->lock(s->files->context, s->folder, lock_name, s->name);
+        s->lock = s->files->lock(s->files->context, s->folder, lock_name, s->snapshot_name);
     while (s->lock < 0 && errno == EINTR);
     if (s->lock < 0)
         return errno == EWOULDBLOCK ? KITH_E_LOCKED : kithi_status_from_errno(errno);
@@ -115,11 +114,11 @@ kith_status kithi_store_lock(kith_store *s) {
 void kithi_store_free(kith_store *s) {
     int error = errno;
     kithi_image_unmap(s, &s->now);
-    int *files[] = {&s->now.file, &s->now.journal.file, &s->lock, &s->folder};
+    int *files[] = {&s->now.snapshot_file, &s->now.journal.file, &s->lock, &s->folder};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (*files[i] >= 0)
             s->files->close(s->files->context, *files[i]);
-    kithi_given_close(&s->given);
+    kithi_given_files_close(&s->given_files);
     kith_allocator allocator = s->allocator;
     kithi_release(&allocator, s->window, KITHI_JOURNAL_WINDOW_BYTES);
     kithi_release(&allocator, s, sizeof *s);
@@ -141,36 +140,37 @@ kith_status kithi_store_recover(kith_store *s) {
     s->cut_bytes = s->now.tail_bytes;
     if (s->now.tail_bytes > 0)
         status = kithi_files_truncate(s->files, s->now.journal.file, s->now.end.offset);
-    /* Records that an earlier process has written may be only in the cache of the system. Records that are written from
-     * now on say that those before are synced, so they must be. A sync alone is not enough: if one has failed before,
-     * the system may treat the pages as written although they are not. Writing the bytes again makes it sync them
-     * again. */
+    /* Records that an earlier process has written may be only in the cache of the system. The next records will say
+     * that these are synced, so now they must be synced. A sync alone is not enough: if an earlier sync has failed, the
+     * system may treat pages as written although they are not. So the bytes are written again before the sync. */
     if (status == KITH_OK)
         status = kithi_journal_rewrite(&s->now.journal, s->now.known_synced_bytes, s->now.end.offset);
     if (status == KITH_OK && s->files->sync(s->files->context, s->now.journal.file, false) != 0)
         status = kithi_status_from_errno(errno);
-    /* The names that were found must be durable before anything relies on them; see settle_names() in checkpoint.c. */
+    /* The names that were found must be durable before anything relies on them: see sync_restored_name() in
+     * checkpoint.c. */
     if (status == KITH_OK && s->files->sync_folder(s->files->context, s->folder) != 0)
         status = kithi_status_from_errno(errno);
     s->synced = s->now.end;
     /* A checkpoint does not sync the old journal, so after a power cut the journal may end at a lower sequence number
-     * than the snapshot. Then a new journal is started, whose numbers continue those of the snapshot; otherwise
-     * sequence numbers would be used twice. */
+     * than that of the snapshot. Then a new journal is started, whose numbers continue after that of the snapshot.
+     * Otherwise the next records would get numbers that the snapshot contains, and would be skipped. */
     if (status == KITH_OK && s->now.end.sequence < s->now.mark.sequence)
         status = kithi_store_start_journal(s, s->now.mark.sequence);
     return status;
 }
 
-/* Returns an error if the file is not a store. Called before a lock file is created next to it. */
+/* Returns an error if the file is not the snapshot of a store. Called first, so that no lock file is created next to
+ * such a file. */
 static kith_status check_is_store(kith_store *s) {
-    kithi_image image = {.file = -1};
-    kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image.file);
+    kithi_image image = {.snapshot_file = -1};
+    kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &image.snapshot_file);
     if (status != KITH_OK)
         return status;
-    status = kithi_image_map(s, image.file, &image);
+    status = kithi_image_map(s, image.snapshot_file, &image);
     if (status == KITH_OK)
         kithi_image_unmap(s, &image);
-    s->files->close(s->files->context, image.file);
+    s->files->close(s->files->context, image.snapshot_file);
     return status;
 }
 
@@ -198,11 +198,11 @@ kith_status kith_store_open_fd(int snapshot, int journal, const kith_store_optio
         kithi_store_abandon(s);
         return KITH_E_ARGUMENT;
     }
-    s->files = kithi_given_open(&s->given, snapshot, journal);
-    (void)join_names(s->journal_name, s->name, "-journal");
+    s->files = kithi_given_files_init(&s->given_files, snapshot, journal);
+    (void)join_names(s->journal_name, s->snapshot_name, "-journal"); /* snapshot_name is empty, as given.c requires */
     status = open_reader(s, store);
     if (status == KITH_OK)
-        s->given.is_owned = true;
+        s->given_files.is_owned = true;
     return status;
 }
 
@@ -236,15 +236,15 @@ kith_status kith_store_open(const char *path, unsigned flags, const kith_store_o
 kith_status kith_store_close(kith_store *s) {
     if (s == NULL)
         return KITH_OK;
-    kith_status status = s->is_writer ? s->failure : KITH_OK; /* a reader has nothing to lose */
+    kith_status status = s->is_writer ? s->failure : KITH_OK; /* a reader has no operations that could be lost */
     if (s->is_writer && status == KITH_OK) {
         if (s->in_batch) { /* the filter is freed anyway, so it need not be loaded again */
             s->in_batch = false;
-            status = kithi_files_truncate(s->files, s->now.journal.file, s->batch.offset);
-            s->now.end = s->batch;
+            status = kithi_files_truncate(s->files, s->now.journal.file, s->batch_start.offset);
+            s->now.end = s->batch_start;
         }
         if (status == KITH_OK)
-            status = kithi_store_sync(s);
+            status = kithi_store_sync_journal(s);
         if (status == KITH_OK && s->now.end.offset > s->options.close_bytes)
             status = kith_store_checkpoint(s);
     }
@@ -264,7 +264,7 @@ static void mark_synced(kith_store *s) {
     s->unsynced_operations = 0;
 }
 
-kith_status kithi_store_sync(kith_store *s) {
+kith_status kithi_store_sync_journal(kith_store *s) {
     if (s->synced.offset == s->now.end.offset)
         return KITH_OK;
     if (s->files->sync(s->files->context, s->now.journal.file, true) == 0) {
@@ -273,7 +273,7 @@ kith_status kithi_store_sync(kith_store *s) {
     }
     int error = errno;
     kith_status status = kithi_store_fail(s, kithi_status_from_errno(error));
-    /* Goes back to what is durable: in the file, for other processes, and in memory. If that fails as well, nothing
+    /* Goes back to what is durable, in the file (for other processes) and in memory. If that fails as well, nothing
      * more can be done. */
     if (kithi_files_truncate(s->files, s->now.journal.file, s->synced.offset) == KITH_OK)
         (void)kithi_store_reload(s, &s->synced);
@@ -287,7 +287,7 @@ kith_status kith_store_sync(kith_store *s) {
     kith_status status = kithi_store_writable(s);
     if (status != KITH_OK)
         return status;
-    return s->in_batch ? KITH_E_BUSY : kithi_store_sync(s);
+    return s->in_batch ? KITH_E_BUSY : kithi_store_sync_journal(s);
 }
 
 static bool sync_is_due(const kith_store *s) {
@@ -316,14 +316,14 @@ kith_status kith_store_tick(kith_store *s) {
     if (status != KITH_OK || s->in_batch)
         return status;
     if (s->options.sync == KITH_SYNC_INTERVAL && sync_is_due(s))
-        status = kithi_store_sync(s);
+        status = kithi_store_sync_journal(s);
     return status == KITH_OK ? kithi_store_checkpoint_if_due(s) : status;
 }
 
 /* ---- operations ---- */
 
 /* Cuts the journal back to `to`. If that fails, the store is read-only. */
-static kith_status cut(kith_store *s, const kithi_position *to) {
+static kith_status cut_journal(kith_store *s, const kithi_position *to) {
     kith_status status = kithi_files_truncate(s->files, s->now.journal.file, to->offset);
     if (status != KITH_OK)
         return kithi_store_fail(s, status);
@@ -331,8 +331,8 @@ static kith_status cut(kith_store *s, const kithi_position *to) {
     return KITH_OK;
 }
 
-/* Appends the operations of one call as one record, or as a batch of several. On failure what was written is cut
- * off. */
+/* Appends the operations of one call to the journal. If they need several records, and no batch is open, these records
+ * and a commit record are a batch of their own. On failure what was written is cut off. */
 static kith_status append(kith_store *s, kithi_record_type type, const uint64_t *digests, size_t n) {
     kithi_position start = s->now.end, at = start;
     bool is_batch = s->in_batch || n > KITHI_RECORD_DIGESTS_MAX;
@@ -350,18 +350,18 @@ static kith_status append(kith_store *s, kithi_record_type type, const uint64_t 
         return KITH_OK;
     }
     int error = errno;
-    (void)cut(s, &start);
+    (void)cut_journal(s, &start);
     errno = error;
     return status;
 }
 
-/* For a call that has applied `done` of its operations and then failed, for lack of memory or at the limit of bytes. If
- * its records were replayed, more of its operations might succeed. So these records, which begin at `start`, are
- * replaced by records of the `done` operations only. */
+/* Corrects the journal after a call has applied `done` of its n operations and then failed, for lack of memory or at
+ * the limit of bytes. If its records were replayed, more of its operations might succeed. So these records, which begin
+ * at `start`, are replaced by records of the `done` operations only. If that fails, the store is read-only. */
 static kith_status withdraw(kith_store *s, const kithi_position *start, kithi_record_type type, const uint64_t *digests,
                             size_t n, size_t done) {
     bool was_synced = s->synced.offset > start->offset;
-    kith_status status = cut(s, start);
+    kith_status status = cut_journal(s, start);
     if (was_synced)
         s->synced = *start;
     else
@@ -379,6 +379,7 @@ static kith_status withdraw(kith_store *s, const kithi_position *start, kithi_re
     return status == KITH_OK ? KITH_OK : kithi_store_fail(s, status);
 }
 
+/* Adds or removes digests: the steps at the head of this file. */
 static kith_status operate(kith_store *s, kithi_record_type type, const uint64_t *digests, size_t n, uint64_t *was_new,
                            size_t *done) {
     *done = 0;
@@ -394,7 +395,7 @@ static kith_status operate(kith_store *s, kithi_record_type type, const uint64_t
         return status;
     count_unsynced(s, n);
     if (!s->in_batch && sync_is_due(s))
-        status = kithi_store_sync(s);
+        status = kithi_store_sync_journal(s);
     if (status != KITH_OK)
         return status;
     status = kithi_store_apply(s->now.filter, type, digests, n, was_new, done);
@@ -463,17 +464,17 @@ kith_status kith_store_begin(kith_store *s) {
     if (status != KITH_OK || s->in_batch)
         return status != KITH_OK ? status : KITH_E_BUSY;
     s->in_batch = true;
-    s->batch = s->now.end;
+    s->batch_start = s->now.end;
     return KITH_OK;
 }
 
 static kith_status roll_back(kith_store *s) {
     s->in_batch = false;
-    if (s->now.end.offset == s->batch.offset)
+    if (s->now.end.offset == s->batch_start.offset)
         return KITH_OK;
-    kith_status status = cut(s, &s->batch);
+    kith_status status = cut_journal(s, &s->batch_start);
     if (status == KITH_OK) {
-        status = kithi_store_reload(s, &s->batch);
+        status = kithi_store_reload(s, &s->batch_start);
         if (status != KITH_OK)
             (void)kithi_store_fail(s, status);
     }
@@ -495,7 +496,7 @@ kith_status kith_store_commit(kith_store *s) {
         return status;
     if (!s->in_batch)
         return KITH_E_ARGUMENT;
-    if (s->now.end.offset > s->batch.offset) {
+    if (s->now.end.offset > s->batch_start.offset) {
         kithi_position at = s->now.end;
         status = kithi_journal_append(&s->now.journal, &at, s->synced.sequence, KITHI_RECORD_COMMIT, 0, NULL, 0);
         if (status != KITH_OK) {
@@ -507,7 +508,7 @@ kith_status kith_store_commit(kith_store *s) {
         s->now.end = at;
     }
     s->in_batch = false;
-    status = kithi_store_sync(s);
+    status = kithi_store_sync_journal(s);
     if (status == KITH_OK)
         (void)kithi_store_checkpoint_if_due(s);
     return status;

@@ -1,12 +1,12 @@
 /* store/store.h: what the files of the store share. See include/kith/store.h for the contract.
  *
  *     load.c         maps snapshots, reads journals and repeats their operations: load, reload, apply, refresh
- *     store.c        opens and closes stores, appends operations to the journal, syncs it; batches
+ *     store.c        opens and closes stores, adds and removes keys (also in batches), syncs the journal
  *     repair.c       saves what can be saved of damaged files: kith/repair.h
  *     checkpoint.c   writes snapshots and starts journals: create, checkpoint, replace, close_plain
- *     journal.c      the records
+ *     journal.c      reads and writes the records of a journal
  *     files.c        the file operations
- *     given.c        the same on two files that the caller has opened */
+ *     given.c        the file operations of kith_store_open_fd(), on two files that the caller has opened */
 #ifndef KITHI_STORE_STORE_H
 #define KITHI_STORE_STORE_H
 
@@ -18,85 +18,90 @@
 
 /* A snapshot in memory and the journal that belongs to it. */
 typedef struct kithi_image {
-    int file;     /* the snapshot; negative: not open */
-    uint8_t *map; /* the snapshot, from kithi_snapshot_bytes(). Operations change only this memory */
+    int snapshot_file; /* negative: not open */
+    uint8_t *map;      /* the bytes of the snapshot, from kithi_snapshot_bytes(). Operations change only this memory */
     size_t map_bytes;
     kith_filter *filter;   /* over the map */
-    kithi_store_mark mark; /* from the header of the snapshot: id of the store, last record that is in the snapshot */
+    kithi_store_mark mark; /* of the snapshot: id of the store, number of the last record that the snapshot contains */
     kithi_journal journal; /* journal.file is negative if it is not open */
-    kithi_position end;    /* after the last record that is applied to the filter. A writer also applies the records of
-                              its open batch; all others apply only complete batches */
-    uint64_t tail_bytes;   /* bytes of the journal after `end` */
-    uint64_t known_synced_bytes; /* the journal up to this offset was synced by the process that wrote it */
+    kithi_position end;    /* after the last record that is applied to the filter. A reader applies only complete
+                              batches; a writer has also applied its open batch */
+    /* These two describe the journal as it was when it was loaded: */
+    uint64_t tail_bytes;         /* bytes of the journal after `end` */
+    uint64_t known_synced_bytes; /* the records say that the journal was synced up to this offset */
 } kithi_image;
 
-/* Two files that the caller of kith_store_open_fd() has opened, and the table of file operations in which they have
- * names (given.c). */
-typedef struct kithi_given {
+/* Two files that the caller of kith_store_open_fd() has opened, and a table of file operations that finds them by name
+ * (given.c). */
+typedef struct kithi_given_files {
     kithi_files files;
     int snapshot, journal;
     bool is_owned; /* they are closed with the store */
-} kithi_given;
+} kithi_given_files;
 
 struct kith_store {
     kith_allocator allocator;
-    kith_store_options options; /* with the defaults filled in */
-    const kithi_files *files;
-    kithi_given given; /* only of kith_store_open_fd() */
+    kith_store_options options;    /* with the defaults filled in */
+    const kithi_files *files;      /* the file operations */
+    kithi_given_files given_files; /* only for kith_store_open_fd() */
     bool is_writer;
-    int folder; /* negative: there is none, because the files are given */
-    int lock;   /* negative: not locked, because this is a reader */
-    char name[KITHI_FILE_NAME_BYTES];
+    int folder;                                /* negative: there is none, because the files are given */
+    int lock;                                  /* the lock file; negative: not locked, because this is a reader */
+    char snapshot_name[KITHI_FILE_NAME_BYTES]; /* in the folder; empty if the files are given */
     char journal_name[KITHI_FILE_NAME_BYTES];
     uint8_t *window;       /* memory for now.journal.window */
     kithi_image now;       /* the current state */
-    kithi_position synced; /* the journal is synced up to here */
+    kithi_position synced; /* of a writer: the journal is synced up to here. All 0 in a reader */
     bool in_batch;
-    kithi_position batch; /* if in_batch: where the open batch begins */
-    /* KITH_OK, or the failure that made a writer read-only. In a reader: the failure of a refresh that could not be
-     * undone, so that some of the records after now.end are applied. */
+    kithi_position batch_start; /* of the open batch, if in_batch */
+    /* KITH_OK, or the failure that made a writer read-only. In a reader: the failure of a refresh that has applied some
+     * of the records after now.end and could not be undone. */
     kith_status failure;
     kith_status checkpoint_status; /* of the last checkpoint that was made because it was due */
     uint64_t cut_bytes;            /* now.tail_bytes when the store was opened; a writer has cut them off */
-    uint64_t unsynced_operations;  /* in the journal */
+    uint64_t unsynced_operations;  /* appended since the last sync, including those that were rolled back */
     uint64_t unsynced_since_ms;    /* time of the first of them; only with KITH_SYNC_INTERVAL */
-    uint64_t checkpoint_ms;        /* time of the last checkpoint or attempt */
-    uint64_t checkpoint_bytes;     /* a checkpoint is due when the journal is larger; increased when one fails */
+    uint64_t last_checkpoint_ms;   /* time of the last checkpoint or attempt; before the first one, of the opening */
+    uint64_t checkpoint_due_bytes; /* a checkpoint is due when the journal is larger; increased when one fails */
 };
 
 /* ---- load.c ---- */
 
 /* Opens snapshot and journal and applies the journal. On failure nothing is open. A reader that opens the files during
- * a checkpoint may get two that do not belong together; it then opens both again. */
+ * a checkpoint may get two files that do not belong together; this function then opens both again. */
 kith_status kithi_store_load(kith_store *s, kithi_image *image);
 
 /* Makes `image` the state of the store and closes what was open before. s->now.filter stays at its address. */
 void kithi_store_adopt(kith_store *s, kithi_image *image);
 
-/* Maps the open snapshot once more, from its file, applies the journal up to `to`, and makes the result the state of
- * the store. On failure nothing has changed. */
+/* Goes back to the state at `to`: maps the open snapshot file once more, applies the journal up to `to`, and makes the
+ * result the state of the store. On failure nothing has changed. */
 kith_status kithi_store_reload(kith_store *s, const kithi_position *to);
 
 /* Sets *bytes to the whole content of a file, in memory that can be written without changing the file: a private map
  * or, with options.no_map, memory of the allocator. On failure nothing is allocated. */
 kith_status kithi_snapshot_bytes(const kith_store *s, int file, uint8_t **bytes, size_t *byte_count);
-void kithi_snapshot_free(const kith_store *s, uint8_t *bytes, size_t byte_count); /* keeps errno */
+void kithi_snapshot_free(const kith_store *s, uint8_t *bytes, size_t byte_count);
 
-/* Maps the file `file` and makes a filter over it. On failure nothing is mapped. Does not set image->file. */
+/* Maps the snapshot `file`, makes a filter over it, and sets map, filter and mark of the image. On failure nothing is
+ * mapped. Returns KITH_E_NOT_STORE if the file is a plain filter. */
 kith_status kithi_image_map(const kith_store *s, int file, kithi_image *image);
 void kithi_image_unmap(const kith_store *s, kithi_image *image);
 
-/* Adds or removes digests one after the other until one fails; *done is the number before that one. */
+/* Adds or removes digests one after the other until one fails. *done is the number of digests before that one, or n. If
+ * `type` is KITHI_RECORD_ADD, `was_new` is a bitmap as in kith_filter_add_many(), or NULL. */
 kith_status kithi_store_apply(kith_filter *filter, kithi_record_type type, const uint64_t *digests, size_t n,
                               uint64_t *was_new, size_t *done);
 
-/* Repeats the operations of a record. One call of the writer may have several records (KITHI_RECORD_CONTINUES), and it
- * stops at its first operation that fails. *stopped says whether that has happened: the rest of the call is then
- * skipped. Pass the same variable for all records of a journal. */
+/* Repeats the operations of a record. A call of the writer stops at its first operation that fails. The operations of
+ * one call may be in several records (KITHI_RECORD_CONTINUES). So this sets *stopped when an operation fails, and skips
+ * the later operations of the same call, also in the next records. Pass the same variable for all records of a
+ * journal. */
 kith_status kithi_store_replay_record(kith_filter *filter, const kithi_record *r, bool *stopped);
 
-/* Returns whether the outcome of an operation depended on this process and not only on the filter and the digest. Such
- * an operation must not stay in the journal: it could have another outcome when it is repeated. */
+/* Returns whether the outcome of an operation depended on this process (its memory, its limit of bytes) and not only on
+ * the filter and the digest. Such an operation must not stay in the journal: it could have another outcome when it is
+ * repeated. */
 static inline bool kithi_depends_on_process(kith_status status) {
     return status == KITH_E_MEMORY || status == KITH_E_TOO_LARGE;
 }
@@ -106,16 +111,18 @@ static inline bool kithi_depends_on_process(kith_status status) {
 /* Allocates a store, and opens its folder unless `path` is NULL. Does not open the files. */
 kith_status kithi_store_new(const kithi_files *files, const char *path, const kith_store_options *options,
                             kith_store **store);
-kith_status kithi_store_lock(kith_store *s);
-void kithi_store_free(kith_store *s);    /* closes all files; writes nothing */
+kith_status kithi_store_lock(kith_store *s); /* makes the store a writer, or returns KITH_E_LOCKED or another error */
+void kithi_store_free(kith_store *s);        /* closes all files; writes nothing */
 void kithi_store_abandon(kith_store *s); /* the same after a failed open, except that the caller keeps options.lock */
 
 /* Opens the files of a locked store, cuts off what an interrupted writer has left, and syncs the journal. */
 kith_status kithi_store_recover(kith_store *s);
 
-kith_status kithi_store_sync(kith_store *s);
+/* Syncs the journal, unless it is synced already. Must not be called inside a batch. On failure the store is read-only
+ * and, if possible, in the state of the last successful sync. */
+kith_status kithi_store_sync_journal(kith_store *s);
 
-/* Makes the store read-only. Returns `status`. */
+/* Sets s->failure, which makes a writer read-only. Returns `status`. */
 kith_status kithi_store_fail(kith_store *s, kith_status status);
 
 /* Returns KITH_OK, or KITH_E_READONLY if the store may not be changed. */
@@ -125,10 +132,10 @@ static inline kith_status kithi_store_writable(const kith_store *s) {
 
 /* ---- given.c ---- */
 
-/* Returns a table of file operations in which the empty name is the snapshot, and any other name is the journal.
- * `journal` is negative if there is none. For readers only. */
-const kithi_files *kithi_given_open(kithi_given *given, int snapshot, int journal);
-void kithi_given_close(const kithi_given *given); /* does nothing unless is_owned */
+/* Sets up *given for two open files. Returns its table of file operations, in which the empty name is the snapshot and
+ * any other name is the journal. `journal` is negative if there is none. For readers only. */
+const kithi_files *kithi_given_files_init(kithi_given_files *given, int snapshot, int journal);
+void kithi_given_files_close(const kithi_given_files *given); /* does nothing unless is_owned */
 
 /* ---- checkpoint.c ---- */
 
@@ -139,7 +146,7 @@ kith_status kithi_store_start_journal(kith_store *s, uint64_t base);
 /* Makes a checkpoint if one is due, and sets s->checkpoint_status. */
 kith_status kithi_store_checkpoint_if_due(kith_store *s);
 
-/* ---- the public calls, with other files than those of the system ---- */
+/* ---- the public calls, with a table of file operations; tests pass one with files in memory ---- */
 
 kith_status kithi_store_create_with(const kithi_files *files, const char *path, kith_filter *filter,
                                     const kith_store_options *options, kith_store **store);
