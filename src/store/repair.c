@@ -38,8 +38,19 @@
 /* The context of a table of file operations whose `read` does not give up at a disk error. */
 typedef struct tolerant_reader {
     const kithi_files *inner;  /* the table that it calls */
-    uint64_t unreadable_bytes; /* so far; a range that is read twice counts twice */
+    uint64_t unreadable_bytes; /* so far, in all files: the sectors in which a read has failed */
+    uint64_t counted_end;      /* sectors of this file before this offset are not counted again: files are read from the
+                                  start to the end, and the journal twice */
 } tolerant_reader;
+
+/* Counts the sector at `offset` as unreadable. */
+static void count_unreadable(tolerant_reader *reader, uint64_t offset, uint64_t file_bytes) {
+    uint64_t start = offset - offset % SECTOR_BYTES;
+    if (start < reader->counted_end)
+        return;
+    reader->counted_end = start + SECTOR_BYTES;
+    reader->unreadable_bytes += file_bytes - start < SECTOR_BYTES ? file_bytes - start : SECTOR_BYTES;
+}
 
 /* Reads like the inner table, but goes on after a disk error: it then reads only up to the end of the sector. If that
  * fails too, it returns zeros for these bytes. */
@@ -60,7 +71,7 @@ static int64_t read_past_errors(void *context, int file, void *bytes, size_t byt
         return 0;
     part = part < file_bytes - offset ? part : (size_t)(file_bytes - offset);
     memset(bytes, 0, part);
-    reader->unreadable_bytes += part;
+    count_unreadable(reader, offset, file_bytes);
     return (int64_t)part;
 }
 
@@ -389,6 +400,7 @@ static kith_status apply_journal(repair *r, kithi_journal *j) {
 
 static kith_status repair_journal(repair *r) {
     kithi_journal j = {.files = &r->files, .file = -1, .window = r->s->window};
+    r->reader.counted_end = 0;
     kith_status status = open_journal(r, &j);
     if (status == KITH_OK && r->report.journal == KITH_JOURNAL_SOUND) {
         status = apply_journal(r, &j);
@@ -425,7 +437,7 @@ kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64
     kith_allocator allocator = kithi_allocator_or_default(given);
     kith_store_options options = KITH_STORE_OPTIONS_INIT;
     options.allocator = &allocator;
-    repair r = {.allocator = &allocator, .budget = budget, .reader = {files, 0}};
+    repair r = {.allocator = &allocator, .budget = budget, .reader = {.inner = files}};
     r.files = (kithi_files){
         .context = &r.reader, .read = read_past_errors, .size = inner_size, .size_limit = inner_size_limit};
     kith_status status = kithi_store_new(files, path, &options, &r.s);

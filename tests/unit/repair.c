@@ -534,6 +534,30 @@ TEST(what_the_disk_cannot_read_counts_as_damaged) {
     kith_filter_free(filter);
 }
 
+/* The sector of each file that the disk cannot read, however often it is tried. */
+enum { BAD_FROM = 4096, BAD_TO = 8192 };
+
+static int64_t read_but_for_a_sector(void *context, int file, void *bytes, size_t byte_count, uint64_t offset) {
+    if (offset < BAD_TO && offset + byte_count > BAD_FROM) {
+        errno = EIO;
+        return -1;
+    }
+    return disk_read(context, file, bytes, byte_count, offset);
+}
+
+TEST(unreadable_bytes_are_counted_once) {
+    new_disk();
+    kith_filter *model = make_store("bloom", 30000), *got;
+    CHECK(bytes_of(PATH)->n > BAD_TO && bytes_of(JOURNAL)->n > BAD_TO);
+    kithi_files bad = files;
+    bad.read = read_but_for_a_sector;
+    report = (kith_repair_report)KITH_REPAIR_REPORT_INIT;
+    CHECK_OK(kithi_repair_with(&bad, PATH, 0, NULL, &report, &got));
+    CHECK_EQ_U64(report.unreadable_bytes, 2 * (BAD_TO - BAD_FROM));
+    kith_filter_free(got);
+    kith_filter_free(model);
+}
+
 TEST(every_allocation_may_fail) {
     static const char *const kinds[] = {"bloom", "cuckoo", "layers"};
     for (size_t i = 0; i < LENGTH(kinds); i++) {
