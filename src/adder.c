@@ -2,15 +2,15 @@
  *
  * Setting bits is commutative, so threads need no lock: they set bits with atomic ORs. But they share the capacity. An
  * adder reserves capacity for several keys at a time, by increasing shared_count, and uses up capacity for one key
- * whenever a key changed a bit. When it closes it returns what it has not used. It reserves about 1/64 of the remaining
- * capacity, at most 256 keys: enough to avoid contention on the counter, and so few that one thread does not hold the
- * last of the capacity while others need it.
+ * whenever a key changed a bit. When it closes, it returns what it has not used. It reserves about 1/64 of the
+ * remaining capacity, at most 256 keys. That is enough to avoid contention on the counter, and so little that one
+ * thread does not hold the last of the capacity while others need it.
  *
  *     head.count      fixed while adders are open
  *     shared_count    head.count + all that adders have reserved, whether used or not
- *     shared_fill     head.fill + the bits that adders have set. Each adder adds its own to it before it reserves
- *                     capacity and when it closes. If shared_fill exceeds the fill limit (filters/common/bit_cells.h),
- *                     no more capacity is reserved
+ *     shared_fill     head.fill + the bits that adders have set. An adder reports the bits that it has set only before
+ *                     it reserves capacity and when it closes. If shared_fill exceeds the fill limit
+ *                     (filters/common/bit_cells.h), no more capacity is reserved
  *
  * The first adder to open copies count and fill out of the header, and the last one to close writes them back. A spin
  * lock around opening and closing ensures that there is exactly one first and one last.
@@ -30,7 +30,7 @@
 struct kith_adder {
     kith_filter *filter;
     uint64_t left;     /* reserved capacity that is not used yet */
-    uint64_t set_bits; /* not yet added to shared_fill */
+    uint64_t set_bits; /* bits that it has set and not yet added to shared_fill */
 };
 
 static void lock(kith_filter *f) {

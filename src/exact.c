@@ -3,8 +3,8 @@
  * The table is authoritative: an add and a removal change it first. A new key is added to the table, then to the
  * filter. If the filter is full, or has too many keys with the same fingerprint and place, it is rebuilt from the keys
  * in the table. Its capacity is doubled until all keys fit, and with XXH3 each attempt has another seed. If that fails,
- * the key is removed from the table again. A removal first removes the key from the table, which knows whether the key
- * was present, and only then from the filter. */
+ * for example for lack of memory, the new key is removed from the table again. A removal first removes the key from the
+ * table, which knows whether the key was present, and only then from the filter. */
 #include <kith/exact.h>
 
 #include <assert.h>
@@ -73,7 +73,7 @@ kith_status kith_exact_clear(kith_exact *s) {
 }
 
 /* Adds all keys of the table to the filter. */
-static kith_status fill(kith_filter *filter, const kith_table *table) {
+static kith_status add_all_keys(kith_filter *filter, const kith_table *table) {
     kith_cursor cursor = {{0}};
     const void *key;
     size_t key_bytes;
@@ -105,7 +105,7 @@ static kith_status rebuild_filter(kith_exact *s) {
         kith_status status = kith_filter_create(&spec, &larger);
         if (status != KITH_OK)
             return status;
-        status = fill(larger, s->table);
+        status = add_all_keys(larger, s->table);
         if (status == KITH_OK) {
             kith_filter_free(s->filter);
             s->filter = larger;
@@ -118,8 +118,8 @@ static kith_status rebuild_filter(kith_exact *s) {
     }
 }
 
-/* The table looks the key up before it stores it, so the filter is not asked. The digest is computed first, because the
- * key may be a pointer into the table itself. */
+/* The table looks the key up before it stores it, so a lookup in the filter would save nothing. The digest is computed
+ * first, because the key may be a pointer into the table itself. */
 kith_status kith_exact_add(kith_exact *s, const void *key, size_t key_bytes, bool *was_new) {
     assert(s != NULL);
     uint64_t digest = kith_filter_digest(s->filter, key, key_bytes);

@@ -39,8 +39,8 @@ uint64_t kith_filter_cell(const kith_filter *f, uint64_t cell) {
 
 /* ---- one key ---- */
 
-/* True if a change needs no checks: start_change() has succeeded before, and the filter was not sealed and no adder was
- * opened since then (kith_filter.changing). */
+/* True if a change needs no checks: start_change() has succeeded, and since then the filter was not sealed and no adder
+ * was opened (kith_filter.changing). */
 static inline bool changing(const kith_filter *f) {
     bool yes = atomic_load_explicit(&f->changing, memory_order_relaxed);
     assert(!yes || (f->writable && f->verified && !f->sealed && !kithi_filter_busy(f)));
@@ -76,9 +76,9 @@ static __attribute__((noinline)) kith_status add_slow_path(kith_filter *f, uint6
     return status;
 }
 
-/* The fast path returns the result of its last call unchanged, so it need not save registers or use a stack frame. All
- * that must be done after a call is in add_slow_path(), which is therefore not inlined. Static kinds need no test,
- * because their filters are never `changing`. */
+/* This function is the fast path. It returns the result of its last call unchanged, so it need not save registers or
+ * use a stack frame. All that must be done after a call is in add_slow_path(), which is therefore not inlined. Static
+ * kinds need no test, because their filters are never `changing`. */
 kith_status kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new) {
     assert(f != NULL);
     if (__builtin_expect(was_new != NULL, 0) || !changing(f))
@@ -194,14 +194,15 @@ kith_status kith_filter_remove_many(kith_filter *f, const uint64_t *digests, siz
 
 /* Returns whether both filters turn input into keys in the same way, use the same cells for a key, and have the same
  * capacity and rate. */
-static bool same_geometry(const kith_filter *a, const kith_filter *b) {
+static bool compatible(const kith_filter *a, const kith_filter *b) {
     return a->kind == b->kind && a->head.recipe == b->head.recipe && a->head.capacity == b->head.capacity &&
            a->head.rate == b->head.rate && a->head.body_bytes == b->head.body_bytes &&
            kithi_hash_equal(&a->head.hash, &b->head.hash) &&
            memcmp(a->head.params, b->head.params, sizeof a->head.params) == 0;
 }
 
-static kith_status combinable(kith_filter *into, const kith_filter *from, uint32_t capability) {
+/* Returns KITH_OK if `from` can be merged into `into` or intersected with it; `capability` says which. */
+static kith_status check_combination(kith_filter *into, const kith_filter *from, uint32_t capability) {
     if ((into->shape.capabilities & capability) == 0)
         return KITH_E_UNSUPPORTED;
     kith_status status = kithi_filter_writable(into);
@@ -211,12 +212,12 @@ static kith_status combinable(kith_filter *into, const kith_filter *from, uint32
         return KITH_E_BUSY;
     if (into->block == from->block)
         return KITH_E_ARGUMENT;
-    return same_geometry(into, from) ? kithi_filter_verify(from) : KITH_E_MISMATCH;
+    return compatible(into, from) ? kithi_filter_verify(from) : KITH_E_MISMATCH;
 }
 
 kith_status kith_filter_merge(kith_filter *into, const kith_filter *from) {
     assert(into != NULL && from != NULL);
-    kith_status status = combinable(into, from, KITH_CAN_MERGE);
+    kith_status status = check_combination(into, from, KITH_CAN_MERGE);
     if (status != KITH_OK)
         return status;
     into->sealed = false;
@@ -225,7 +226,7 @@ kith_status kith_filter_merge(kith_filter *into, const kith_filter *from) {
 
 kith_status kith_filter_intersect(kith_filter *into, const kith_filter *from) {
     assert(into != NULL && from != NULL);
-    kith_status status = combinable(into, from, KITH_CAN_INTERSECT);
+    kith_status status = check_combination(into, from, KITH_CAN_INTERSECT);
     if (status != KITH_OK)
         return status;
     into->sealed = false;
@@ -238,7 +239,7 @@ kith_status kith_filter_subset(const kith_filter *part, const kith_filter *whole
         return KITH_E_UNSUPPORTED;
     if (kithi_filter_busy(part) || kithi_filter_busy(whole))
         return KITH_E_BUSY;
-    if (!same_geometry(part, whole))
+    if (!compatible(part, whole))
         return KITH_E_MISMATCH;
     *subset = part->kind->subset(part, whole);
     return KITH_OK;
@@ -283,7 +284,7 @@ kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats)
     if (kithi_filter_busy(f))
         return KITH_E_BUSY;
     kith_filter_stats made;
-    memset(&made, 0, sizeof made); /* padding as well: callers may compare structs */
+    memset(&made, 0, sizeof made); /* the padding as well, because callers may compare structs by memcmp() */
     made.count = f->head.count;
     made.capacity = f->head.capacity;
     made.rate = f->head.rate;

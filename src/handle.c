@@ -5,9 +5,9 @@
  *     view, adopt, open ------ bind -------'     (these three: open.c)
  *
  * The handle holds the decoded header. Its count and fill are current; the header in the block is outdated until the
- * filter is sealed. Bytes from outside enter only through bind, which validates them (with KITH_OPEN_LAZY only the
- * header, the notes and the headers of layers; kithi_filter_verify() then validates the body before it is changed or
- * copied). Files, views and the inner blocks of layers are all opened with it. */
+ * filter is sealed. Bytes from outside (files, views, the blocks of layers in them) become a filter only through bind,
+ * which validates them. With KITH_OPEN_LAZY it validates only the header, the notes and the headers of layers, and
+ * kithi_filter_verify() validates the body before it is changed or copied. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -57,7 +57,7 @@ kith_status kithi_filter_init(kith_filter *f, const kithi_head *head, uint8_t *b
 kith_status kithi_filter_bind_copy(kith_filter *f, const kith_filter *like, uint8_t *block,
                                    const kith_allocator *allocator) {
     set_up(f, like->kind, &like->head, &like->shape, block, allocator);
-    f->head.store = (kithi_store_mark){.is_store = false}; /* the copy of a store's snapshot is a plain filter */
+    f->head.store = (kithi_store_mark){.is_store = false}; /* a copy of a store's snapshot is an ordinary filter */
     f->writable = true;
     f->verified = true;
     return f->kind->attach != NULL ? f->kind->attach(f, like, KITH_OPEN_DEFAULT) : KITH_OK;
@@ -174,7 +174,8 @@ static kith_status new_handle(const kith_allocator *allocator, uint64_t block_by
     return KITH_OK;
 }
 
-/* Returns the handle in *filter, or frees it and its block if `status` is a failure. */
+/* Ends the creation of the handle f, whose initialisation returned `status`. If that is KITH_OK, returns the handle in
+ * *filter; otherwise frees the handle and its block. */
 static kith_status finish_handle(kith_status status, const kith_allocator *allocator, kith_filter *f, uint8_t *block,
                                  uint64_t block_bytes, kith_filter **filter) {
     if (status == KITH_OK) {
@@ -216,10 +217,10 @@ kith_status kith_filter_create(const kith_filter_spec *given, kith_filter **filt
     if (!kithi_kind_adds(kithi_kind_by_id(head.kind_id)))
         return KITH_E_UNSUPPORTED;
     head.hash = spec.hash;
-    return kithi_filter_create(&spec, &head, filter);
+    return kithi_filter_create_planned(&spec, &head, filter);
 }
 
-kith_status kithi_filter_create(const kith_filter_spec *spec, const kithi_head *head, kith_filter **filter) {
+kith_status kithi_filter_create_planned(const kith_filter_spec *spec, const kithi_head *head, kith_filter **filter) {
     kith_status status = create_from_head(head, spec->allocator, filter);
     if (status != KITH_OK)
         return status;
@@ -232,8 +233,8 @@ kith_status kithi_filter_create(const kith_filter_spec *spec, const kithi_head *
 /* Creates an empty filter with the parameters of `like`. Returns KITH_E_TOO_LARGE if its block, together with the
  * `held` bytes that are allocated already, would exceed the limit of `like`. The block has space for `notes_bytes`
  * bytes of notes, which the caller writes. */
-static kith_status create_empty(const kith_filter *like, uint64_t held, uint64_t notes_bytes,
-                                const kith_allocator *allocator, kith_filter **filter) {
+static kith_status create_empty_like(const kith_filter *like, uint64_t held, uint64_t notes_bytes,
+                                     const kith_allocator *allocator, kith_filter **filter) {
     kithi_head head = like->head;
     uint64_t block_bytes;
     head.count = 0;
@@ -256,7 +257,7 @@ kith_status kith_filter_create_like(const kith_filter *like, const kith_allocato
     assert(like != NULL && filter != NULL);
     if (!kithi_kind_adds(like->kind))
         return KITH_E_UNSUPPORTED;
-    return create_empty(like, 0, 0, allocator, filter); /* no notes: they describe the keys of `like` */
+    return create_empty_like(like, 0, 0, allocator, filter); /* no notes: they describe the keys of `like` */
 }
 
 /* Copies a filter to the heap, into one block, with space for `notes_bytes` bytes of notes. If the notes of `from` have
@@ -340,7 +341,7 @@ kith_status kith_filter_clear(kith_filter *f) {
         return KITH_OK;
     uint64_t notes_bytes = f->head.notes_bytes;
     kith_filter *empty;
-    status = create_empty(f, kithi_filter_file_bytes(f), notes_bytes, &f->allocator, &empty);
+    status = create_empty_like(f, kithi_filter_file_bytes(f), notes_bytes, &f->allocator, &empty);
     if (status != KITH_OK)
         return status;
     if (notes_bytes != 0)
@@ -395,19 +396,19 @@ kith_status kith_filter_set_notes(kith_filter *f, const kith_note *notes, size_t
 
 /* ---- bytes ---- */
 
-/* Verifies a lazily opened body before its bytes are returned or saved. */
+/* Returns KITH_OK if the bytes of the filter may be returned or saved. Verifies a lazily opened body for that. */
 static kith_status verify_for_output(kith_filter *f) {
     if (kithi_filter_busy(f))
         return KITH_E_BUSY;
     if (f->head.store.is_store)
-        return KITH_E_JOURNAL; /* a read-only snapshot: its bytes without its journal would not be the store */
+        return KITH_E_JOURNAL; /* a read-only snapshot: without the journal, its bytes are not the whole store */
     kith_status status = kithi_filter_verify(f);
     f->verified = status == KITH_OK;
     return status;
 }
 
 /* Copies a body of several parts into one new block, which replaces the old one. */
-static kith_status join(kith_filter *f) {
+static kith_status join_parts(kith_filter *f) {
     kith_filter *joined;
     kith_status status = clone_resizing_notes(f, f->head.notes_bytes, &f->allocator, &joined);
     if (status == KITH_OK)
@@ -420,7 +421,7 @@ kith_status kith_filter_bytes(kith_filter *f, const void **bytes, size_t *byte_c
     kithi_part parts[KITHI_BODY_PARTS_MAX];
     kith_status status = verify_for_output(f);
     if (status == KITH_OK && body_parts(f, parts) > 1)
-        status = join(f);
+        status = join_parts(f);
     if (status != KITH_OK)
         return status;
     kithi_filter_seal(f);
@@ -429,23 +430,24 @@ kith_status kith_filter_bytes(kith_filter *f, const void **bytes, size_t *byte_c
     return KITH_OK;
 }
 
-/* The most pieces of memory that a file is written from: header, body, checksums and notes, and one more if
- * kithi_filter_write_marked() replaces the header. */
-#define PARTS_MAX (KITHI_BODY_PARTS_MAX + 4)
+/* The most parts (pieces of memory) that a file is written from: those of the body, header, checksums and notes, and
+ * one more if kithi_filter_write_marked() replaces the header. */
+#define FILE_PARTS_MAX (KITHI_BODY_PARTS_MAX + 4)
 
-/* The bytes of a filter's file, in pieces. If the body has several parts, the block has no space for all checksums, so
+/* The bytes of a filter's file, in parts. If the body has several parts, the block has no space for all checksums, so
  * they are in separate memory: `checksums`, otherwise NULL. */
-typedef struct pieces {
-    kithi_part part[PARTS_MAX];
+typedef struct file_parts {
+    kithi_part part[FILE_PARTS_MAX];
     size_t count;
     uint8_t *checksums;
     uint64_t checksums_bytes;
-} pieces;
+} file_parts;
 
-/* Collects the pieces of a filter; the caller must call close_pieces(). If the body has several parts, header and
- * checksums are brought up to date only if `seal_parts` is true; that takes a pass over the body. */
-static kith_status open_pieces(kith_filter *f, bool seal_parts, pieces *p) {
-    *p = (pieces){.count = 0};
+/* Collects the parts of a filter's file. After success the caller must call close_file_parts(). `seal_parts` matters
+ * only if the body has several parts: if it is false, header and checksums are not brought up to date, which saves a
+ * pass over the body. */
+static kith_status open_file_parts(kith_filter *f, bool seal_parts, file_parts *p) {
+    *p = (file_parts){.count = 0};
     kithi_part body[KITHI_BODY_PARTS_MAX];
     kith_status status = verify_for_output(f);
     if (status != KITH_OK)
@@ -472,7 +474,7 @@ static kith_status open_pieces(kith_filter *f, bool seal_parts, pieces *p) {
     return KITH_OK;
 }
 
-static void close_pieces(const kith_filter *f, pieces *p) {
+static void close_file_parts(const kith_filter *f, file_parts *p) {
     int error = errno; /* the caller may read the reason of a failure there */
     kithi_release(&f->allocator, p->checksums, p->checksums_bytes);
     errno = error;
@@ -480,19 +482,19 @@ static void close_pieces(const kith_filter *f, pieces *p) {
 
 kith_status kith_filter_save(kith_filter *f, const char *path) {
     assert(f != NULL && path != NULL);
-    pieces p;
-    kith_status status = open_pieces(f, true, &p);
+    file_parts p;
+    kith_status status = open_file_parts(f, true, &p);
     if (status != KITH_OK)
         return status;
     status = kithi_replace_file_parts(path, p.part, p.count, f->head.hash.id == KITH_HASH_SIPHASH);
-    close_pieces(f, &p);
+    close_file_parts(f, &p);
     return status;
 }
 
 kith_status kithi_filter_write_marked(kith_filter *f, const kithi_store_mark *mark, kithi_write_parts write,
                                       void *context) {
-    pieces p;
-    kith_status status = open_pieces(f, true, &p);
+    file_parts p;
+    kith_status status = open_file_parts(f, true, &p);
     if (status != KITH_OK)
         return status;
     uint8_t header[KITHI_HEADER_BYTES];
@@ -504,7 +506,7 @@ kith_status kithi_filter_write_marked(kith_filter *f, const kithi_store_mark *ma
     p.part[1].bytes = (const uint8_t *)p.part[1].bytes + sizeof header;
     p.part[1].byte_count -= sizeof header;
     status = write(context, p.part, p.count, f->head.hash.id == KITH_HASH_SIPHASH);
-    close_pieces(f, &p);
+    close_file_parts(f, &p);
     return status;
 }
 
@@ -520,8 +522,8 @@ kith_status kith_filter_write(kith_filter *f, uint64_t offset, uint64_t byte_cou
         return KITH_E_ARGUMENT;
     /* Only the header and the checksums depend on the whole body. */
     bool only_body = offset >= KITHI_HEADER_BYTES && offset + byte_count <= body_end;
-    pieces p;
-    kith_status status = open_pieces(f, !only_body, &p);
+    file_parts p;
+    kith_status status = open_file_parts(f, !only_body, &p);
     if (status != KITH_OK)
         return status;
     for (size_t i = 0; i < p.count && byte_count > 0 && status == KITH_OK; i++) {
@@ -537,7 +539,7 @@ kith_status kith_filter_write(kith_filter *f, uint64_t offset, uint64_t byte_cou
         offset = 0;
         byte_count -= here;
     }
-    close_pieces(f, &p);
+    close_file_parts(f, &p);
     return status;
 }
 

@@ -1,5 +1,5 @@
-/* handle.h: handles over blocks of bytes, for the public functions and for the kind `layers`, which contains
- * filters. */
+/* handle.h: handles over blocks of bytes, for the public functions, the builder, the store, and the kind `layers`,
+ * which contains filters. */
 #ifndef KITHI_HANDLE_H
 #define KITHI_HANDLE_H
 
@@ -20,13 +20,15 @@ static inline uint64_t kithi_filter_file_bytes(const kith_filter *f) {
     return file_bytes + f->head.notes_bytes;
 }
 
-/* The memory of the block belongs to the caller. If a call fails there is nothing to unbind.
+/* These functions bind a handle to a block, and unbind it. The memory of the block belongs to the caller. If a call
+ * fails, there is nothing to unbind.
  *
  * init        binds f to a zeroed block, as an empty filter with header `head`
  * bind        binds f to a block that holds a filter; its bytes may be hostile. Verifies everything or, with
  *             KITH_OPEN_LAZY, only the header, the notes and the headers of layers
  * bind_copy   binds f to a block into which the body of `like` was copied. The header comes from the handle `like`,
- *             because the one in its block may be outdated */
+ *             because the one in its block may be outdated
+ * unbind      frees what the kind has allocated for the handle */
 kith_status kithi_filter_init(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator);
 kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_bytes, unsigned flags,
                               const kith_allocator *allocator);
@@ -35,26 +37,26 @@ kith_status kithi_filter_bind_copy(kith_filter *f, const kith_filter *like, uint
 void kithi_filter_unbind(kith_filter *f);
 
 /* For a store (store/): makes a filter over the bytes of a snapshot, which are a private mapping or a copy. The filter
- * is writable and plain (without the store's mark, which is returned in *mark). As with KITH_OPEN_LAZY, the body is not
+ * is writable. It does not have the store's mark, which is returned in *mark. As with KITH_OPEN_LAZY, the body is not
  * verified. The first change does not verify it either: the store does that before it writes the next snapshot. The
- * block still belongs to the caller. Returns KITH_E_NOT_STORE if the file is not the snapshot of a store, and the codes
- * of kith_filter_view(). */
+ * block still belongs to the caller. Returns KITH_E_NOT_STORE if the block is not the snapshot of a store, and the
+ * codes of kith_filter_view(). */
 kith_status kithi_filter_open_snapshot(uint8_t *block, uint64_t block_bytes, const kith_allocator *allocator,
                                        kith_filter **filter, kithi_store_mark *mark);
 
-/* Moves the filter `made` into the handle f, and frees what f held before. */
+/* Moves the filter `made` into the handle f. Frees what f held before, and the handle `made`. */
 void kithi_filter_replace_contents(kith_filter *f, kith_filter *made);
 
-/* Calls `write` with the pieces of the file that kith_filter_save() would save, but with this mark in the header.
+/* Calls `write` with the parts of the file that kith_filter_save() would save, but with this mark in the header.
  * `secret` says that the bytes contain the key of a hash, so that only the owner may read the file (see
  * kithi_replace_file()). */
 typedef kith_status (*kithi_write_parts)(void *context, const kithi_part *parts, size_t count, bool secret);
 kith_status kithi_filter_write_marked(kith_filter *f, const kithi_store_mark *mark, kithi_write_parts write,
                                       void *context);
 
-/* Creates an empty filter from a planned header, with the allocator, limit and notes of the spec. Unlike
- * kith_filter_create() it accepts static kinds, which the builder then fills. */
-kith_status kithi_filter_create(const kith_filter_spec *spec, const kithi_head *head, kith_filter **filter);
+/* Creates an empty filter from a header that the planner made (plan/planner.h), with the allocator, limit and notes of
+ * the spec. Unlike kith_filter_create() it accepts static kinds, whose filters the builder then fills. */
+kith_status kithi_filter_create_planned(const kith_filter_spec *spec, const kithi_head *head, kith_filter **filter);
 
 /* Returns KITH_OK if the filter may be changed, and otherwise KITH_E_READONLY, KITH_E_BUSY or KITH_E_CORRUPT. Verifies
  * a lazily opened body, because sealing the changed filter would give damaged bytes valid checksums. */
@@ -64,7 +66,7 @@ kith_status kithi_filter_writable(kith_filter *f);
  * of the body is violated. Reads the whole body unless f->verified is set. */
 kith_status kithi_filter_verify(const kith_filter *f);
 
-/* Writes header and checksums of the current state into the block. */
+/* Writes header and checksums of the current state into the block. The body must have only one part. */
 void kithi_filter_seal(kith_filter *f);
 
 /* Like kithi_check() in verbs.h, but also checks that the count is not above the capacity, unless the filter grows. */

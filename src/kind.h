@@ -8,10 +8,10 @@
  * is built from a complete list of keys: it has `build` and `regions` instead, and its filters never change.
  *
  * A kind does not hash keys or write files. The caller verifies the checksums of the whole body; a kind verifies only
- * checksums inside its body (`verify`). A kind need not check whether the handle is writable or whether two filters
- * have the same geometry. It must leave body, count and fill (kithi_head) unchanged when a call fails, and it must
- * treat the body as hostile, because a lazily opened file may contain anything: no index may be taken from the body
- * unchecked. */
+ * checksums inside its body (`verify`). A kind need not check whether the handle is writable or whether two filters are
+ * compatible (filter.c). When a call fails, body, count and fill (kithi_head) must be as before the call; a batch keeps
+ * what it did before the digest that failed. A kind must treat the body as hostile, because a lazily opened file may
+ * contain anything: no index may be taken from the body unchecked. */
 #ifndef KITHI_KIND_H
 #define KITHI_KIND_H
 
@@ -30,7 +30,7 @@ typedef struct kithi_request {
     uint64_t capacity;
     double rate;
     const uint64_t *options; /* one value per option of the kind; for `layers`, then one per option of the kind of its
-                                layers: see kithi_kind_options() in registry.h */
+                                layers: see kithi_kind_options_read() in registry.h */
     unsigned attempt;        /* how many builds of this filter have failed with KITH_E_FULL; 0 before the first build */
 } kithi_request;
 
@@ -46,8 +46,8 @@ typedef struct kithi_damage {
     const uint8_t *page; /* the state of each page, a kithi_page_state */
     uint64_t pages;
     uint64_t keys_at_risk;       /* result: at most this many keys may no longer be found. UINT64_MAX: not known */
-    struct kithi_salvage *whole; /* the repair of the whole block. The layers of a filter share its budget: how many
-                                    bytes the searches for damage may still hash (salvage.h) */
+    struct kithi_salvage *whole; /* the repair of the whole block, whose budget all layers of a filter share
+                                    (salvage.h) */
 } kithi_damage;
 
 /* What is expected of a filter with n keys: the result of kithi_kind.expect. */
@@ -56,21 +56,21 @@ typedef struct kithi_expectation {
     double failure; /* probability that the n (distinct) keys do not all fit */
 } kithi_expectation;
 
-/* The functions that are compiled once per instruction set: those for one key, and the batches, which do what a loop
- * over has, add and remove would do. Only `has` is required, and only for KITHI_CPU_PORTABLE: verbs.h, which calls
- * these operations, has a default for each of the others. In all kinds but `layers`, most functions are small wrappers
- * around a KITHI_INLINE function, so the compiler can use the shift, multiplication and bit-count instructions of the
- * set. Where vectors are faster, the kind calls functions of simd/. A kind without vector code gains nothing from
- * AVX-512 over AVX2, so it uses its AVX2 functions for both.
+/* The kernels of a kind are the functions that it may have once per instruction set: those for one key, and the
+ * batches, which do what a loop over has, add and remove would do. Only `has` is required, and only for
+ * KITHI_CPU_PORTABLE: verbs.h, through which kernels are called, has a default for each of the others. In all kinds but
+ * `layers`, most kernels are small wrappers around a KITHI_INLINE function, so the compiler can use the shift,
+ * multiplication and bit-count instructions of the set. Where vectors are faster, the kind calls functions of simd/. A
+ * kind without vector code gains nothing from AVX-512 over AVX2, so it uses its AVX2 functions for both.
  *
- * A handle has a copy of the record for the instruction set that is in use when it is bound, with all defaults filled
- * in (verbs.h), so that an operation on one key needs only one indirect jump. */
+ * When a handle is bound, it gets a copy of the record for the instruction set in use, with all defaults filled in
+ * (verbs.h). So an operation on one key takes only one indirect jump. */
 typedef struct kithi_kernels {
     /* Returns the number of digests that may be in the set. Sets bit i of the bitmap `maybe` to whether digest i is one
      * of them. `maybe` may be NULL; otherwise each of its words is written. */
     size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
-    /* Stops at the first digest that fails. *done must be 0 before the call. Afterwards it is the number of digests
-     * before the one that failed, or n. `was_new` may be NULL; its bits are 0 before the call. */
+    /* These two stop at the first digest that fails. *done must be 0 before the call. Afterwards it is the number of
+     * digests before the one that failed, or n. `was_new` may be NULL; its bits are 0 before the call. */
     kith_status (*add_many)(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done);
     kith_status (*remove_many)(kith_filter *f, const uint64_t *digests, size_t n, size_t *done);
     bool (*has)(const kith_filter *f, uint64_t digest);
@@ -88,19 +88,19 @@ typedef struct kithi_kind {
 
     /* Chooses head->params for a request; the caller has checked capacity and rate and copied them to *head. A kind
      * whose build can fail must choose other parameters for each attempt, with which the build is likely to succeed:
-     * more space, or fewer regions. May also return KITH_E_OPTION, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS,
+     * more space, or fewer regions. Fails with KITH_E_OPTION, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS or
      * KITH_E_UNSUPPORTED. */
     kith_status (*choose)(const kithi_request *request, kithi_head *head);
     /* Copies the parameters into a struct with names. It does not check them: head->params may hold anything. */
     kithi_geometry (*decode)(const kithi_head *head);
     /* Computes sizes from head->params, which may come from a hostile file. KITH_E_CORRUPT if they are out of range. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
-    /* For a kind that consists of filters of another kind. Its shape() sets only body_bytes and capabilities. This sets
-     * the other fields from the (valid) parameters, for a filter that is only planned. In a handle, init and attach set
-     * them. */
+    /* For a kind that consists of filters of another kind. Its shape() sets only body_bytes and capabilities. For a
+     * filter that is only planned, inner_shape() sets the other fields from the (valid) parameters. In a handle, init
+     * and attach set them. */
     kith_status (*inner_shape)(const kithi_head *head, kithi_shape *shape);
-    /* The value of option `index` of a filter of these (valid) parameters, as kithi_kind_options() encodes it. May be
-     * NULL for a kind without options. */
+    /* The value of option `index` of a filter with these (valid) parameters, encoded as by kithi_kind_options_read().
+     * May be NULL for a kind without options. */
     uint64_t (*option)(const kithi_head *head, unsigned index);
     /* Rate and failure probability of n keys in a filter with these (valid) parameters. */
     kithi_expectation (*expect)(const kithi_head *head, uint64_t n);
@@ -109,9 +109,9 @@ typedef struct kithi_kind {
     uint64_t (*search_slots)(const kithi_head *head);
 
     kithi_kernels kernels[KITHI_CPU_COUNT];
-    /* Faster functions, used instead of `kernels` if is_usual() returns true: the filter has the parameters for which
-     * they are compiled. `is_usual` is NULL if there are none, and usual[i].has is NULL if there are none for that
-     * instruction set. */
+    /* Faster kernels for the usual parameters, which are constants in them. They are used instead of `kernels` if
+     * is_usual() returns true. `is_usual` is NULL if there are none, and usual[i].has is NULL if there are none for
+     * instruction set i. */
     bool (*is_usual)(const kithi_geometry *g);
     kithi_kernels usual[KITHI_CPU_COUNT];
 
@@ -137,8 +137,8 @@ typedef struct kithi_kind {
 
     /* Returns the number of regions. Regions are ranges of the body of equal size that share no byte and are all 0 when
      * empty. A digest belongs to region mulhi(digest, regions), the high 64 bits of the product, and operations on it
-     * read and write only that region. A static kind must have regions; if their number is a power of two, a build
-     * needs less memory. */
+     * read and write only that region. A static kind must have regions. If their number is a power of two, a build
+     * with digests on disk need not read all of them into memory at once (build/static.c). */
     uint64_t (*regions)(const kithi_head *head);
     /* For kinds without regions. Adds the digests, but changes only the cells `from` … `to` - 1 (`from` is a multiple
      * of 512). Changes neither count nor fill; returns how many of these cells were 0 and no longer are.
@@ -173,12 +173,13 @@ typedef struct kithi_kind {
      * compares with a lower limit, so the result false is certain, but true is not. */
     void (*set_crowding_limits)(kith_filter *f);
     bool (*crowded)(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared);
-    /* The caller has checked that both filters have the same geometry. */
+    /* The caller has checked that both filters are compatible: same kind, parameters, hash, recipe, capacity, rate. */
     kith_status (*merge)(kith_filter *into, const kith_filter *from);
     kith_status (*intersect)(kith_filter *into, const kith_filter *from);
     bool (*subset)(const kith_filter *part, const kith_filter *whole);
 
-    /* The caller has set the fields that do not depend on the kind. The kind sets rate_now and may change others. */
+    /* The caller has set the fields that do not depend on the kind. The kind sets rate_now and may change others. The
+     * caller then computes `load`. */
     void (*stats)(const kith_filter *f, kith_filter_stats *stats);
     /* Returns NULL, or the first broken invariant of the body as a sentence. */
     const char *(*check)(const kith_filter *f);
@@ -228,8 +229,9 @@ typedef struct kithi_kind {
     void (*relocate)(kith_filter *f, kith_move move, void *context);
 } kithi_kind;
 
+/* Where the block of a handle is. */
 typedef enum kithi_backing {
-    KITHI_BACKING_HEAP,
+    KITHI_BACKING_HEAP,  /* memory of the handle's allocator, freed with the handle */
     KITHI_BACKING_MAP,   /* a file, read-only */
     KITHI_BACKING_VIEW,  /* the caller's memory; read-only, except for the snapshot of a store */
     KITHI_BACKING_INNER, /* owned by the filter that this one is a layer of */
@@ -256,7 +258,7 @@ typedef struct kithi_crowding {
 
 struct kith_filter {
     const kithi_kind *kind;
-    kithi_kernels verbs; /* the operations; call them through the functions of verbs.h */
+    kithi_kernels verbs; /* the kernels in use; call them through the functions of verbs.h */
     kithi_head head;
     kithi_geometry geometry; /* decode(&head) */
     kithi_shape shape;

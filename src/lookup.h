@@ -1,13 +1,13 @@
 /* lookup.h: the part of a filter kind that reads a block, for kind.h and for kith/reader.h.
  *
- * Each kind has a header filters/<kind>_lookup.h with the part of the kind that reads a block: the names of its
- * parameters, the sizes that follow from them, and has(). The header ends with one const kithi_lookup of the name
- * kithi_lookup_<kind>. The kind's .c file includes it. The build joins the headers of all kinds, and what they include,
- * into the single header kith/reader.h (src/reader).
+ * Each kind has this part in a header filters/<kind>_lookup.h: the names of its parameters, the sizes that follow from
+ * them, and has(). The header ends with one const kithi_lookup of the name kithi_lookup_<kind>. The kind's .c file
+ * includes this header. The build joins the headers of all kinds, and what they include, into the single header
+ * kith/reader.h (src/reader).
  *
  * These headers are therefore written in the common subset of C11 and C++17, with gcc's builtins: no designated
- * initialisers, no compound literals, no implicit conversion of void pointers. All that they define begins with kithi_
- * or KITHI_ and is static. These headers may not include kind.h. */
+ * initialisers, no compound literals, no implicit conversion of void pointers. All names that they define begin with
+ * kithi_ or KITHI_, and all functions and constants are static. These headers may not include kind.h. */
 #ifndef KITHI_LOOKUP_H
 #define KITHI_LOOKUP_H
 
@@ -26,9 +26,9 @@ typedef struct kithi_shape {
     unsigned lines;        /* cache lines that a lookup reads */
     unsigned lookup_cells; /* cells that a lookup reads */
     unsigned max_copies;
-    /* The most copies of a key that all layers of a filter of kind `layers` may store together; 0 means max_copies. The
-     * cuckoo kinds set a higher number, because they cannot distinguish copies of a key from other keys with the same
-     * places and fingerprint, and there may be such keys in every layer. */
+    /* If filters of this shape are layers: the most copies of a key that all layers together may store; 0 means
+     * max_copies. The cuckoo kinds set a higher number, because they cannot distinguish copies of a key from other keys
+     * with the same places and fingerprint, and there may be such keys in every layer. */
     unsigned copies_limit;
     uint32_t capabilities;
 } kithi_shape;

@@ -1,9 +1,9 @@
 /* Opens filters from bytes that come from outside: views of the caller's memory, blocks that a filter adopts, and
  * files.
  *
- * All of them bind a handle to the bytes (handle.c), which validates them. They differ in who owns the memory and in
- * whether the filter may be changed. The snapshot of a store (store/) is refused without KITH_OPEN_SNAPSHOT, because
- * some of its keys may be only in its journal. */
+ * All functions here bind a handle to the bytes, which validates them (handle.c). They differ in who owns the memory
+ * and in whether the filter may be changed. The snapshot of a store (store/) is refused without KITH_OPEN_SNAPSHOT,
+ * because some of its keys may be only in its journal. */
 #include <assert.h>
 #include <string.h>
 
@@ -15,9 +15,9 @@ static bool flags_known(unsigned flags) {
     return (flags & ~(unsigned)(KITH_OPEN_LAZY | KITH_OPEN_COPY | KITH_OPEN_SNAPSHOT)) == 0;
 }
 
-/* Makes a plain filter of a store's snapshot: clears the mark (kithi_store_mark) in the decoded header. The header in
- * the block still has the mark, so the block is no longer sealed. */
-static void make_plain(kith_filter *f) {
+/* Turns a store's snapshot into an ordinary filter: clears the mark (kithi_store_mark) in the decoded header. The
+ * header in the block still has the mark, so the block is no longer sealed. */
+static void clear_store_mark(kith_filter *f) {
     f->head.store = (kithi_store_mark){.is_store = false};
     f->sealed = false;
 }
@@ -36,7 +36,7 @@ static kith_status bind_handle(uint8_t *block, uint64_t block_bytes, unsigned fl
     f->backing = backing;
     f->writable = backing == KITHI_BACKING_HEAP;
     if (f->writable && f->head.store.is_store)
-        make_plain(f);
+        clear_store_mark(f);
     *filter = f;
     return KITH_OK;
 }
@@ -53,7 +53,7 @@ kith_status kithi_filter_open_snapshot(uint8_t *block, uint64_t block_bytes, con
         return KITH_E_NOT_STORE;
     }
     *mark = f->head.store;
-    make_plain(f);
+    clear_store_mark(f);
     f->writable = true;
     f->verified = true;
     *filter = f;

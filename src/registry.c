@@ -35,6 +35,7 @@ const kithi_kind *kithi_kind_by_name(const char *name, size_t length) {
     return NULL;
 }
 
+/* As kithi_kind_resolver in plan/options.h. */
 static bool resolve_kind(const char *name, size_t length, uint64_t *id) {
     const kithi_kind *kind = kithi_kind_by_name(name, length);
     if (kind == NULL)
@@ -43,7 +44,7 @@ static bool resolve_kind(const char *name, size_t length, uint64_t *id) {
     return true;
 }
 
-size_t kithi_kind_inner_option(const kithi_kind *kind) {
+size_t kithi_inner_kind_option(const kithi_kind *kind) {
     size_t i = 0;
     while (i < kind->info.option_count && !kithi_option_is_kind(&kind->info.options[i]))
         i++;
@@ -51,15 +52,16 @@ size_t kithi_kind_inner_option(const kithi_kind *kind) {
 }
 
 /* Reads the options of the inner kind. `expected` is the number of options in the text that the outer kind does not
- * have: each of them must be an option of the inner kind. */
+ * have. Each of them must be an option of the inner kind. If the inner kind has an inner kind itself, the planner
+ * refuses it, so its options are not read here. */
 static kith_status read_inner_options(const kithi_kind *inner, const char *text, size_t expected, uint64_t *values) {
     bool given[KITHI_OPTIONS_MAX];
     uint64_t inner_values[KITHI_OPTIONS_MAX];
-    size_t found = 0, others;
-    if (inner == NULL || kithi_kind_inner_option(inner) < inner->info.option_count)
+    size_t found = 0, unknown;
+    if (inner == NULL || kithi_inner_kind_option(inner) < inner->info.option_count)
         return expected == 0 ? KITH_OK : KITH_E_OPTION;
     kith_status status = kithi_options_read_known(text, inner->info.options, inner->info.option_count, resolve_kind,
-                                                  inner_values, given, &others);
+                                                  inner_values, given, &unknown);
     for (size_t j = 0; j < inner->info.option_count && status == KITH_OK; j++) {
         values[j] = given[j] ? inner_values[j] + 1 : 0;
         found += given[j];
@@ -67,7 +69,7 @@ static kith_status read_inner_options(const kithi_kind *inner, const char *text,
     return status == KITH_OK && found != expected ? KITH_E_OPTION : status;
 }
 
-kith_status kithi_kind_options(const kithi_kind *kind, const char *text, uint64_t values[KITHI_OPTIONS_MAX]) {
+kith_status kithi_kind_options_read(const kithi_kind *kind, const char *text, uint64_t values[KITHI_OPTIONS_MAX]) {
     size_t count = kind->info.option_count, unknown;
     bool given[KITHI_OPTIONS_MAX];
     memset(values, 0, KITHI_OPTIONS_MAX * sizeof *values);
@@ -75,36 +77,35 @@ kith_status kithi_kind_options(const kithi_kind *kind, const char *text, uint64_
         kithi_options_read_known(text, kind->info.options, count, resolve_kind, values, given, &unknown);
     if (status != KITH_OK)
         return status;
-    size_t inner = kithi_kind_inner_option(kind);
-    if (inner == count)
+    size_t inner_option = kithi_inner_kind_option(kind);
+    if (inner_option == count)
         return unknown == 0 ? KITH_OK : KITH_E_OPTION;
-    assert(kithi_kind_by_id(values[inner])->info.option_count <= KITHI_OPTIONS_MAX - count);
-    return read_inner_options(kithi_kind_by_id(values[inner]), text, unknown, values + count);
+    assert(kithi_kind_by_id(values[inner_option])->info.option_count <= KITHI_OPTIONS_MAX - count);
+    return read_inner_options(kithi_kind_by_id(values[inner_option]), text, unknown, values + count);
 }
 
 static const char *name_of_id(uint64_t id) {
     return kithi_kind_by_id(id)->info.name;
 }
 
-size_t kithi_kind_options_text(const kithi_head *head, char *text, size_t text_bytes) {
+size_t kithi_kind_options_write(const kithi_head *head, char *text, size_t text_bytes) {
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
     assert(kind != NULL); /* a filter has this header */
     kith_option options[KITHI_OPTIONS_MAX];
     uint64_t values[KITHI_OPTIONS_MAX];
-    size_t count = kind->info.option_count, inner = kithi_kind_inner_option(kind);
+    size_t count = kind->info.option_count, inner_option = kithi_inner_kind_option(kind);
     for (unsigned i = 0; i < count; i++) {
         options[i] = kind->info.options[i];
         values[i] = kind->option(head, i);
     }
-    if (inner < count) {
-        const kithi_kind *inner_kind = kithi_kind_by_id(values[inner]);
-        assert(inner_kind != NULL);
-        const kith_kind_info *inside = &inner_kind->info;
-        for (unsigned j = 0; j < inside->option_count; j++) {
+    if (inner_option < count) {
+        const kithi_kind *inner = kithi_kind_by_id(values[inner_option]);
+        assert(inner != NULL);
+        for (unsigned j = 0; j < inner->info.option_count; j++) {
             uint64_t value = kind->option(head, (unsigned)kind->info.option_count + j);
             if (value == 0)
                 continue;
-            options[count] = inside->options[j];
+            options[count] = inner->info.options[j];
             values[count++] = value - 1;
         }
     }
@@ -112,7 +113,7 @@ size_t kithi_kind_options_text(const kithi_head *head, char *text, size_t text_b
 }
 
 size_t kith_filter_options(const kith_filter *f, char *text, size_t text_bytes) {
-    return kithi_kind_options_text(&f->head, text, text_bytes);
+    return kithi_kind_options_write(&f->head, text, text_bytes);
 }
 
 size_t kith_filter_kind_count(void) {

@@ -1,9 +1,15 @@
-/* verbs.h: calls the operations (has, add, remove, …) of a kind, with defaults for those that a kind may leave out.
+/* verbs.h: calls the operations of a kind (its verbs: has, add, remove, …), with defaults for those that a kind may
+ * leave out.
  *
  * Call the functions below and not those of kithi_kind and kithi_kernels (kind.h), which may be NULL. A handle uses one
- * record, the first of these whose `has` is not NULL: `usual` for the instruction set in use (if is_usual() returns
- * true), `kernels` for it, `kernels` for KITHI_CPU_PORTABLE. Records are not mixed: a function that is NULL in the
- * chosen one is replaced by a default, not by the portable function. The defaults are:
+ * kithi_kernels of its kind, the first of these whose `has` is not NULL:
+ *
+ *     usual[cpu]                       if is_usual() returns true; cpu is the instruction set in use
+ *     kernels[cpu]
+ *     kernels[KITHI_CPU_PORTABLE]
+ *
+ * Records are not mixed: a function that is NULL in the chosen one is replaced by a default, not by the portable
+ * function. The defaults are:
  *
  *     in kithi_kernels
  *     add, remove, copies              the functions of these names in kithi_kind, which are compiled for any processor
@@ -44,7 +50,7 @@ static inline bool kithi_kind_adds(const kithi_kind *kind) {
     return kind->add != NULL;
 }
 
-/* Like the functions of kithi_kernels in kind.h. */
+/* The next three are like the functions of kithi_kernels in kind.h. */
 static inline size_t kithi_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     return f->verbs.has_many(f, digests, n, maybe);
 }

@@ -113,7 +113,7 @@ static bool is_static(const kith_filter_spec *spec) {
 
 static kith_status create_filter(const kith_builder *b, kith_filter **filter) {
     return b->like != NULL ? kith_filter_create_like(b->like, &b->allocator, filter)
-                           : kithi_filter_create(&b->spec, &b->head, filter);
+                           : kithi_filter_create_planned(&b->spec, &b->head, filter);
 }
 
 /* Creates the filter of a builder that streams. On several threads, one call of kithi_fill_stream() gets at most as

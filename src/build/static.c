@@ -300,7 +300,7 @@ static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, c
     if (job->must_spill)
         return KITH_E_MEMORY;
     if (status == KITH_OK)
-        status = kithi_filter_create(spec, head, &job->filter);
+        status = kithi_filter_create_planned(spec, head, &job->filter);
     if (status != KITH_OK)
         return status;
     atomic_store(&job->next_region, 0);

@@ -1,8 +1,8 @@
 /* The arena allocator of arena.h. Chunks start at 4 KiB and double up to 1 MiB: a table of ten keys stays small, and a
  * table of ten million keys needs few calls to the allocator.
  *
- *     chunk   | link: next chunk, bytes | pieces, allocated from the left … | free space |
- *     large   | link: next, previous, bytes | the piece |
+ *     chunk         | link: next chunk, bytes | pieces, allocated from the left … | free space |
+ *     large piece   | link: next, previous, bytes | the piece |
  */
 #include "core/arena.h"
 
@@ -33,16 +33,16 @@ void kithi_arena_init(kithi_arena *arena, const kith_allocator *allocator) {
 }
 
 static void *take_large(kithi_arena *arena, uint64_t bytes) {
-    uint64_t all;
-    large_link *link = kithi_checked_add(bytes, sizeof *link, &all) ? kithi_allocate(&arena->allocator, all) : NULL;
+    uint64_t total;
+    large_link *link = kithi_checked_add(bytes, sizeof *link, &total) ? kithi_allocate(&arena->allocator, total) : NULL;
     if (link == NULL)
         return NULL;
-    link->bytes = all;
+    link->bytes = total;
     link->next = arena->large;
     if (link->next != NULL)
         link->next->previous = link;
     arena->large = link;
-    arena->held_bytes += all;
+    arena->held_bytes += total;
     return link + 1;
 }
 

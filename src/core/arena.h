@@ -2,7 +2,8 @@
  *
  * Pieces are cut from larger allocations, the chunks. Chunks are returned to the allocator only all together, by
  * kithi_arena_clear(). A released piece goes on a free list of its size and is reused from there. Sizes are rounded up
- * to a multiple of 16. A piece of more than KITHI_ARENA_LARGE bytes gets a separate allocation. */
+ * to a multiple of KITHI_ARENA_STEP bytes. A piece of more than KITHI_ARENA_LARGE bytes gets a separate allocation,
+ * which is returned to the allocator when the piece is released. */
 #ifndef KITHI_CORE_ARENA_H
 #define KITHI_CORE_ARENA_H
 
@@ -17,7 +18,7 @@ typedef struct kithi_arena {
     void *large;         /* pieces that have a separate allocation */
     uint8_t *free_space; /* in the newest chunk */
     uint64_t free_bytes;
-    uint64_t held_bytes;                                        /* bytes held from the allocator */
+    uint64_t held_bytes;                                        /* bytes that the allocator has given to the arena */
     void *free_lists[KITHI_ARENA_LARGE / KITHI_ARENA_STEP + 1]; /* released pieces, by size in steps */
 } kithi_arena;
 

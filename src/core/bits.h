@@ -63,8 +63,8 @@ static inline void kithi_store64(uint8_t *to, uint64_t x) {
     memcpy(to, &x, sizeof x);
 }
 
-/* Returns the high half of the 128-bit product and stores the low half in *low. The portable form is for machines
- * without a 128-bit type, and for the test that compares the two. */
+/* The next two return the high half of the 128-bit product a * b and store the low half in *low. The portable one is
+ * for machines without a 128-bit type, and for the test that compares the two. */
 static inline uint64_t kithi_mul_wide_portable(uint64_t a, uint64_t b, uint64_t *low) {
     uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
     uint64_t cross = (a_low * b_low >> 32) + a_high * b_low;
@@ -84,8 +84,8 @@ static inline uint64_t kithi_mul_wide(uint64_t a, uint64_t b, uint64_t *low) {
 #endif
 }
 
-/* Returns the high half of the product a * b. If a is a uniform random number of 64 bits, this is a random number in
- * [0, b), and the probability of each value is within 2^-64 of 1/b. */
+/* Returns the high half of the 128-bit product a * b. If a is a uniform random number of 64 bits, this is a random
+ * number in [0, b), and the probability of each value is within 2^-64 of 1/b. */
 static inline uint64_t kithi_mulhi(uint64_t a, uint64_t b) {
     uint64_t low;
     return kithi_mul_wide(a, b, &low);

@@ -6,8 +6,8 @@
  * set. */
 #define KITHI_INLINE static inline __attribute__((always_inline))
 
-/* KITHI_VALUE(type, a, b, …) is a struct of this type with the fields a, b, … It works in C and in C++, because
- * kith/reader.h, which includes this file, may be compiled as both. */
+/* KITHI_VALUE(type, a, b, …) is a struct of this type with the fields a, b, … It works in C and in C++, because this
+ * file becomes part of kith/reader.h, which may be compiled as both. */
 #ifdef __cplusplus
 #define KITHI_VALUE(type, ...) (type{__VA_ARGS__})
 #else

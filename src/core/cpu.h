@@ -1,5 +1,5 @@
-/* core/cpu.h: which instruction set is in use: for the functions of the filter kinds (kithi_kernels in kind.h) and for
- * hashing many keys (digests.c). The public part is kith/cpu.h. */
+/* core/cpu.h: which instruction set is in use. Filter kinds choose their functions by it (kithi_kernels in kind.h), and
+ * so does the hashing of many keys (digests.c). The public part is kith/cpu.h. */
 #ifndef KITHI_CORE_CPU_H
 #define KITHI_CORE_CPU_H
 
@@ -20,7 +20,7 @@ typedef enum kithi_cpu {
 
 /* 1 + the instruction set in use; 0 until the first use. For kithi_cpu_now() only. */
 extern _Atomic uint32_t kithi_cpu_in_use;
-/* Stores the best supported instruction set there, and returns it. */
+/* Stores the best supported instruction set in kithi_cpu_in_use, and returns it. */
 kithi_cpu kithi_cpu_find(void);
 
 /* Returns the instruction set in use. Safe to call from any thread. */

@@ -9,10 +9,11 @@
  *
  *     v0  | key 0 | key 1 | … | key 7 |    and the same for v1, v2, v3: two registers each with AVX2, one with AVX-512
  *
- * The keys of a batch have mixed lengths, and a group of eight takes as long as its longest key. Therefore up to 256
- * keys, a window, are first sorted by their number of words, the longest first, so that the eight keys of a group have
- * similar lengths. If the first key of a group is much longer than the others, it is hashed alone. Without 256-bit
- * vectors the lanes gain nothing, because a rotation takes one instruction on a word and three on a vector. */
+ * The keys of a batch have mixed lengths, and a group of eight takes as long as its longest key. Therefore the keys are
+ * taken in windows of up to 256. The keys of a window are first sorted by their number of words, the longest first, so
+ * that the eight keys of a group have similar lengths. If the first key of a group is much longer than the others, it
+ * is hashed alone. Without 256-bit vectors the lanes gain nothing, because a rotation takes one instruction on a word
+ * and three on a vector. */
 #include <string.h>
 
 #include "core/batch.h"
@@ -60,20 +61,21 @@ static void sip_each(const uint8_t secret[16], const kith_key *keys, size_t n, u
 
 /* ---- SipHash in lanes ---- */
 
-/* The number of keys that are sorted together: a window. Their indices fit in a byte, and there are enough keys of each
- * common length to fill groups of eight. */
+/* The most keys in a window, that is, keys that are sorted together. With 256 their indices fit in a byte, and there
+ * are enough keys of each common length to fill groups of eight. */
 enum { WINDOW = 256 };
 
 #ifdef KITHI_HAVE_X86
 
 enum {
     LANES = 8,
-    CLASSES = 64,      /* class c > 0: keys of 63 - c whole words; class 0: all longer keys, unsorted */
-    STEPS_PER_KEY = 2, /* in addition to a step per whole word: the last word and the final rounds */
-    STEP_COST = 3,     /* a step of eight lanes takes as long as this many steps of a single key */
+    CLASSES = 64,    /* of lengths. Class c > 0: keys of 63 - c whole words; class 0: all longer keys, unsorted */
+    EXTRA_STEPS = 2, /* a key takes a step per whole word, one for its last word and one for the final rounds */
+    LANES_COST = 3,  /* a step of eight lanes takes as long as this many steps of a single key */
 };
 
-typedef void sip_eight(const uint8_t secret[16], const kith_key *keys, const uint8_t chosen[LANES], bool equal,
+/* Hashes eight keys: see sip_eight in sip_lanes.h. */
+typedef void sip_eight(const uint8_t secret[16], const kith_key *keys, const uint8_t chosen[LANES], bool equal_words,
                        uint64_t *digests);
 
 #ifdef __has_builtin
@@ -84,12 +86,12 @@ typedef void sip_eight(const uint8_t secret[16], const kith_key *keys, const uin
 
 #define SIP_SET(name) name##_avx2
 #define SIP_TARGET KITHI_TARGET_AVX2
-#define SIP_WIDE 4
+#define SIP_REGISTER_WORDS 4
 #include "core/sip_lanes.h"
 
 #define SIP_SET(name) name##_avx512
 #define SIP_TARGET KITHI_TARGET_AVX512
-#define SIP_WIDE 8
+#define SIP_REGISTER_WORDS 8
 #include "core/sip_lanes.h"
 
 /* Writes the indices of at most WINDOW keys to `order`, from the longest to the shortest. */
@@ -101,7 +103,7 @@ static void sort_by_length(const kith_key *keys, size_t n, uint8_t order[WINDOW]
         differ |= classes[i] ^ classes[0];
         order[i] = (uint8_t)i;
     }
-    /* All keys are in one class, as packed keys always are, so there is nothing to sort. Counting them would also be
+    /* If all keys are in one class, as packed keys always are, there is nothing to sort. Counting them would also be
      * slow: each increment of the same counter waits for the previous one. */
     if (differ == 0)
         return;
@@ -121,16 +123,16 @@ static void sort_by_length(const kith_key *keys, size_t n, uint8_t order[WINDOW]
 static bool lanes_are_faster(const kith_key *keys, const uint8_t *chosen, size_t count) {
     size_t sum = 0, most = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t steps = keys[chosen[i]].byte_count / 8 + STEPS_PER_KEY;
+        size_t steps = keys[chosen[i]].byte_count / 8 + EXTRA_STEPS;
         sum += steps;
         most = steps > most ? steps : most;
     }
-    return sum / STEP_COST >= most;
+    return sum / LANES_COST >= most;
 }
 
-/* Hashes at most WINDOW keys. */
-static void sip_window(sip_eight *hash_eight, const uint8_t secret[16], const kith_key *keys, size_t n,
-                       uint64_t *digests) {
+/* Hashes the keys of a window in groups of eight. */
+static void sip_window_in_lanes(sip_eight *hash_eight, const uint8_t secret[16], const kith_key *keys, size_t n,
+                                uint64_t *digests) {
     uint8_t order[WINDOW + LANES];
     if (n == 0)
         return;
@@ -139,9 +141,11 @@ static void sip_window(sip_eight *hash_eight, const uint8_t secret[16], const ki
     for (size_t at = 0; at < n;) {
         const kith_key *first = &keys[order[at]], *last = &keys[order[at + LANES - 1]];
         size_t count = n - at < LANES ? n - at : LANES, words = first->byte_count / 8;
-        bool equal = words == last->byte_count / 8 && words < CLASSES - 1;
-        if ((equal && count >= STEP_COST) || lanes_are_faster(keys, order + at, count)) {
-            hash_eight(secret, keys, order + at, equal, digests);
+        /* The keys are sorted by whole words, except those of class 0. So if the first and the last of a group have
+         * equally many, all have. */
+        bool equal_words = words == last->byte_count / 8 && words < CLASSES - 1;
+        if ((equal_words && count >= LANES_COST) || lanes_are_faster(keys, order + at, count)) {
+            hash_eight(secret, keys, order + at, equal_words, digests);
             at += count;
         } else {
             digests[order[at]] = kithi_siphash(secret, first->bytes, first->byte_count);
@@ -154,14 +158,15 @@ static void sip_window(sip_eight *hash_eight, const uint8_t secret[16], const ki
 
 /* ---- any hash ---- */
 
-static void sip_up_to_window(const uint8_t secret[16], const kith_key *keys, size_t n, uint64_t *digests) {
+/* Hashes at most WINDOW keys. */
+static void sip_window(const uint8_t secret[16], const kith_key *keys, size_t n, uint64_t *digests) {
     switch (kithi_cpu_now()) {
 #ifdef KITHI_HAVE_X86
     case KITHI_CPU_AVX512:
-        sip_window(sip_eight_avx512, secret, keys, n, digests);
+        sip_window_in_lanes(sip_eight_avx512, secret, keys, n, digests);
         break;
     case KITHI_CPU_AVX2:
-        sip_window(sip_eight_avx2, secret, keys, n, digests);
+        sip_window_in_lanes(sip_eight_avx2, secret, keys, n, digests);
         break;
 #endif
     default:
@@ -175,7 +180,7 @@ void kith_digest_many(const kith_hash *hash, const kith_key *keys, size_t n, uin
         return;
     }
     for (size_t from = 0; from < n; from += WINDOW)
-        sip_up_to_window(hash->key, keys + from, n - from < WINDOW ? n - from : WINDOW, digests + from);
+        sip_window(hash->key, keys + from, n - from < WINDOW ? n - from : WINDOW, digests + from);
 }
 
 void kith_digest_packed(const kith_hash *hash, const void *keys, size_t key_bytes, size_t n, uint64_t *digests) {
@@ -185,11 +190,11 @@ void kith_digest_packed(const kith_hash *hash, const void *keys, size_t key_byte
         xxh3_packed_any(hash->seed, keys, key_bytes, n, digests);
         return;
     }
-    kith_key some[WINDOW];
+    kith_key window[WINDOW];
     for (size_t from = 0; from < n; from += WINDOW) {
         size_t count = n - from < WINDOW ? n - from : WINDOW;
         for (size_t i = 0; i < count; i++)
-            some[i] = (kith_key){(const uint8_t *)keys + (from + i) * key_bytes, key_bytes};
-        sip_up_to_window(hash->key, some, count, digests + from);
+            window[i] = (kith_key){(const uint8_t *)keys + (from + i) * key_bytes, key_bytes};
+        sip_window(hash->key, window, count, digests + from);
     }
 }

@@ -7,12 +7,12 @@
  *   polynomial (Wegman, Carter, 1981). The value of a word x is c[0] x^(k-1) + … + c[k-1] modulo p = 2^61 - 1. Every
  *   coefficient is uniform in [0, p), including the leading one, which may be 0. Exactly one such polynomial passes
  *   through k points with different x, so the values of k words that differ modulo p are exactly uniform over [0, p)^k.
- *   p is a Mersenne prime, the largest below 2^64, so a product is reduced with one shift and one addition. The words w
- *   and w + p always have the same value, but words below p are all different modulo p. The function returns the value
- *   shifted left by 3, so that the high bits of the result are the random ones, as for every family. To choose one of m
- *   slots, a table takes the high half of result * m, which is floor(v m / 2^61) for the value v. At most
- *   ceil((p + 1)/m) <= p/m + 1 values give the same slot, so k words fall into k given slots with probability at most
- *   (1/m + 1/p)^k. It cannot be exactly 1/m^k, because m does not divide p.
+ *   p is the largest Mersenne prime below 2^64. A product is reduced modulo such a prime without a division
+ *   (kithi_mersenne_reduce). The words w and w + p always have the same value, but words below p are all different
+ *   modulo p. The function returns the value shifted left by 3, so that the high bits of the result are random, as for
+ *   every family. To choose one of m slots, a table takes the high half of result * m, which is floor(v m / 2^61) for
+ *   the value v. At most ceil((p + 1)/m) <= p/m + 1 values give the same slot, so k words fall into k given slots with
+ *   probability at most (1/m + 1/p)^k. It cannot be exactly 1/m^k, because m does not divide p.
  *
  *   tabulation (Zobrist, 1970; Patrascu, Thorup, "The Power of Simple Tabulation Hashing", 2011). There is a table
  *   with a random word for each value of each of the 8 bytes. The value of a word is the XOR of the 8 entries that its
@@ -28,8 +28,8 @@
  *   values is -1, 0 or 1.
  *
  *   xxh3 and siphash have no such theorem. xxh3 is XXH3-64 of the word's 8 bytes with a random seed. siphash is
- *   SipHash-2-4 of them with a random key; no attack is known that distinguishes it from a random function if the key
- *   is secret.
+ *   SipHash-2-4 of these bytes with a random key. No attack is known that distinguishes SipHash-2-4 from a random
+ *   function if the key is secret.
  *
  * Keys of 4 and 8 bytes are used as words directly. Keys of other sizes are first hashed to a word by XXH3 with the
  * function's key_seed, and the function is applied to that word. For polynomials the same is done with keys of 8 bytes
@@ -53,7 +53,7 @@
 
 typedef struct family {
     const char *name;
-    unsigned state_words; /* for a polynomial: k */
+    unsigned state_words; /* for a polynomial: the default of k */
 } family;
 
 static const family FAMILIES[] = {

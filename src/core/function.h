@@ -40,9 +40,9 @@ struct kith_function {
 /* Returns the number of bytes allocated for the function. */
 uint64_t kithi_function_bytes(const kith_function *function);
 
-/* Returns x mod p for p = 2^bits - 1 and x = high * 2^64 + low <= p * p. The sum of the two digits of x to the base
- * 2^bits is congruent to x and at most 2p - 1, so one subtraction is enough. If bits = 61, every 64-bit x is below
- * p * p, so x may be any word. */
+/* Returns x mod p for p = 2^bits - 1 and x = high * 2^64 + low, which must be at most p * p. x has two digits to the
+ * base 2^bits. Their sum is congruent to x and at most 2p - 1, so one subtraction is enough. If bits = 61, every 64-bit
+ * x is below p * p, so x may be any word. */
 static inline uint64_t kithi_mersenne_reduce(uint64_t high, uint64_t low, unsigned bits) {
     uint64_t p = (UINT64_C(1) << bits) - 1;
     uint64_t sum = (low & p) + (low >> bits | high << (64 - bits));
@@ -76,9 +76,9 @@ static inline uint64_t kithi_multiply_shift(const uint64_t *state, uint64_t word
     return state[1] * word + state[3] + high + (low < state[2]);
 }
 
-/* kithi_xxh3_word() computes the XXH3-64 of the 8 bytes of a word, with the same result as XXH3_64bits_withSeed in half
- * the instructions: kithi_xxh3_flip() computes everything that depends only on the seed when the function is drawn. Its
- * constant is bytes 8 … 15 of XXH3's secret XORed with bytes 16 … 23. */
+/* kithi_xxh3_word() computes the XXH3-64 of the 8 bytes of a word. It has the same result as XXH3_64bits_withSeed() but
+ * takes half the instructions: when the function is drawn, kithi_xxh3_flip() computes everything that depends only on
+ * the seed. The constant in kithi_xxh3_flip() is bytes 8 … 15 of XXH3's secret XORed with bytes 16 … 23. */
 static inline uint64_t kithi_xxh3_flip(uint64_t seed) {
     uint64_t low = (uint32_t)seed;
     uint64_t swapped = low >> 24 | (low >> 8 & 0xff00) | (low << 8 & 0xff0000) | (low << 24 & 0xff000000);
@@ -117,7 +117,7 @@ static inline uint64_t kithi_function_word(const kith_function *function, uint64
 
 /* Keys of 4 and 8 bytes are usually integers, so they are used as words directly. Other short keys must not simply be
  * padded with zeros: "", "\0", "\0\0" … would all be the same word, and no function could separate them. A polynomial
- * cannot separate words that are equal modulo its prime either, so words of p and above are hashed first, too. */
+ * cannot separate words that are equal modulo its prime p either, so words of p and above are hashed first, too. */
 static inline uint64_t kithi_function_key(const kith_function *function, const uint8_t *bytes, size_t n) {
     if (n == 8 && (function->family != KITH_FAMILY_POLYNOMIAL ||
                    kithi_load64(bytes) < (UINT64_C(1) << KITHI_POLYNOMIAL_BITS) - 1))

@@ -1,4 +1,5 @@
-/* core/mix.h: turns a digest into places (buckets or windows), fingerprints and further words, for all kinds.
+/* core/mix.h: turns a digest into places (buckets, or in overlap windows), fingerprints and further words, for all
+ * kinds.
  *
  *     digest d (64 bits, uniform)
  *        |-- d * regions      128 bits: the high half is the region, so sorted digests visit the regions in order
@@ -6,11 +7,11 @@
  *        |     '-- bits 0 … 31 of the low half XOR bits 32 … 63, * F  the high half is the fingerprint - 1
  *        |-- d * M, d * M^2, d * M^3, … modulo 2^64                   probe words: cells of bloom and counting
  *        |-- d * golden modulo 2^64; both halves of d * M, XORed      lane words: cells of the blocked kinds
- *        '-- mix(d + golden), mix(d + 2 golden), …                    words: of ribbon, of tables, of random walks
+ *        '-- mix(d + golden), mix(d + 2 golden), …                    mixed words: for ribbon, tables, random walks
  *
  * F is the number of fingerprints; M is KITHI_PROBE_FACTOR, golden is KITHI_GOLDEN and mix is kithi_mix(), all below.
- * Both factors of the products for place and fingerprint have 32 bits, because vector instructions multiply only such
- * numbers at full speed. The high half of such a product is its upper 32 bits.
+ * Both factors of the products for place and fingerprint have at most 32 bits, because vector instructions multiply
+ * only such numbers at full speed. The high half of such a product is its upper 32 bits.
  *
  * The XOR makes the fingerprint independent of region and place. Let r = log2(regions) and p = log2(places). Given the
  * region, only 64 - r bits of the low half are random: its lowest r bits follow from the others (if the number of
@@ -23,22 +24,22 @@
  *
  * So region, place and fingerprint are independent and as uniform as the digest if they need at most 60 bits together.
  * Cuckoo filters that need more are not planned (KITH_E_DIGEST_BITS from kithi_cf_choose()). If the number of places in
- * a region is not a power of two, the probabilities of two places differ by a factor of up to 1 + places / 2^32. The
- * planner gives such regions at most 2^28 places (ANY_HALF_MAX in plan/fit.c), so the factor is at most 1.0625.
+ * a region is not a power of two, the probabilities of two places differ by a factor of up to about 1 + places / 2^32.
+ * The planner gives such regions at most 2^28 places (ANY_HALF_MAX in plan/fit.c), so the factor is at most 17/16.
  *
  * Probe words and lane words are as cheap as possible, because computing them is most of the work of a lookup if the
- * filter is in cache. A digest is uniform already, so one multiplication per word is enough. Probe word i is the i-th
- * output of a multiplicative congruential generator started at the digest. Kinds use only the high bits of a probe
- * word. Bit j of a probe word depends on bits 0 … j of the digest, so a high bit depends on nearly all of them. The
- * bits that influence it most are different ones in each word. So the cells of a key are as good as independent: in
- * filters of ten keys or more, simulated rates agree with those of independent cells to within 0.2%. With double
- * hashing, where cell i comes from a + i*b for two hashes a and b of the key, they would not be: the rate would be 7%
- * higher with a hundred keys, and 59% higher with ten.
+ * filter is in cache. A digest is uniform already, so one multiplication per word is enough. The probe words are the
+ * outputs of a multiplicative congruential generator started at the digest. Kinds use only the high bits of a probe
+ * word. Bit j of a probe word depends on bits 0 … j of the digest, so a high bit depends on nearly all of them. Which
+ * bits of the digest influence a high bit most is different in each probe word. So the cells of a key are as good as
+ * independent: in filters of ten keys or more, simulated rates agree with those of independent cells to within 0.2%.
+ * In double hashing, cell i comes from a + i*b for two hashes a and b of the key. Such cells are less independent: the
+ * rate would be 7% higher with a hundred keys, and 59% higher with ten.
  *
- * The words of the last line (kithi_mixed_word) mix all 64 bits of the digest, so all their bits may be used. mix is
- * the finaliser of SplitMix64 (variant 13 of David Stafford's search): a bijection in which every input bit flips every
- * output bit with probability near 1/2. Word i of a digest is the i-th output of a SplitMix64 generator started at the
- * digest. */
+ * Every bit of a mixed word (kithi_mixed_word) depends on all 64 bits of the digest, so any bits of the word may be
+ * used. mix is the finaliser of SplitMix64 (variant 13 of David Stafford's search): a bijection in which every input
+ * bit flips every output bit with probability near 1/2. The mixed words of a digest are the outputs of a SplitMix64
+ * generator started at the digest. */
 #ifndef KITHI_CORE_MIX_H
 #define KITHI_CORE_MIX_H
 
@@ -57,14 +58,15 @@ static inline uint64_t kithi_mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/* The inverse of mix: kithi_unmix(kithi_mix(x)) == x. Its factors are the inverses of those of mix, modulo 2^64. */
+/* The inverse of kithi_mix(): kithi_unmix(kithi_mix(x)) == x. Its factors are the inverses of the factors there, modulo
+ * 2^64. */
 static inline uint64_t kithi_unmix(uint64_t x) {
     x = (x ^ (x >> 31) ^ (x >> 62)) * UINT64_C(0x319642b2d24d8ec3);
     x = (x ^ (x >> 27) ^ (x >> 54)) * UINT64_C(0x96de1b173f119089);
     return x ^ (x >> 30) ^ (x >> 60);
 }
 
-/* Word i of a digest, i = 0, 1, … */
+/* Mixed word i of a digest, i = 0, 1, … */
 static inline uint64_t kithi_mixed_word(uint64_t digest, uint64_t i) {
     return kithi_mix(digest + (i + 1) * KITHI_GOLDEN);
 }
@@ -72,11 +74,12 @@ static inline uint64_t kithi_mixed_word(uint64_t digest, uint64_t i) {
 /* M above, the factor of the probe words: the 64-bit multiplier of Steele and Vigna ("Computationally easy, spectrally
  * good multipliers for congruential pseudorandom number generators", 2022). Take two probe words of a digest as the
  * coordinates of a point in the plane. For all digests together these points form a lattice, which depends on how many
- * words the two are apart, at most 63. Its shortest vector is always at least 2^29.5 long; 2^32 would be ideal. */
+ * words the two are apart: at most 63, because a key has at most 64 cells (KITHI_BLOOM_K_MAX). The shortest vector of
+ * each of these lattices is at least 2^29.5 long; about 2^32 would be ideal. */
 #define KITHI_PROBE_FACTOR UINT64_C(0xf1357aea2e62a9c5)
 
-/* The probe word that follows `word`. The first one, probe word 0, follows the digest. Use only its high bits, by
- * kithi_mulhi(): the low bits of all probe words depend only on the low bits of the digest. */
+/* Returns the probe word that follows `word`. The first probe word follows the digest. Use only the high bits of a
+ * probe word, by kithi_mulhi(): the low bits of all probe words depend only on the low bits of the digest. */
 static inline uint64_t kithi_next_probe(uint64_t word) {
     return word * KITHI_PROBE_FACTOR;
 }
@@ -97,7 +100,7 @@ typedef struct kithi_place {
     uint64_t rest; /* 32 bits for the fingerprint */
 } kithi_place;
 
-/* Returns r + p - 32, with r and p as above, each rounded up but at most 32, or 0 if that is negative. */
+/* Returns r + p - 32, or 0 if that is negative. r and p are as above, but rounded up, and each is at most 32. */
 static inline unsigned kithi_rest_shift(uint64_t regions, uint64_t places) {
     unsigned bits = 0;
     for (unsigned r = 0; r < 32 && UINT64_C(1) << r < regions; r++)
@@ -107,7 +110,8 @@ static inline unsigned kithi_rest_shift(uint64_t regions, uint64_t places) {
     return bits > 32 ? bits - 32 : 0;
 }
 
-/* `places` is at most 2^32, and `rest_shift` is kithi_rest_shift(regions, places). */
+/* Returns the region, the place and the bits for the fingerprint of a digest. `places` is at most 2^32, and
+ * `rest_shift` is kithi_rest_shift(regions, places). */
 static inline kithi_place kithi_place_of(uint64_t digest, uint64_t regions, uint64_t places, unsigned rest_shift) {
     kithi_place at;
     uint64_t low;
@@ -125,9 +129,9 @@ static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t fingerprint_ma
 
 /* Spreads a fingerprint over 32 bits. A single product would not do: the results of consecutive fingerprints would
  * differ by a constant, and so a few moves of entries would often lead back to the place where they began. The XOR of
- * two products has no such constant. The factors are the best of 30 million pairs that were tried: if there are only 7,
- * 15 or 31 fingerprints, the smallest distance between two results is 0.56, 0.41 or 0.30 times what it would be if they
- * were evenly spaced.
+ * two products has no such constant. The factors are the best of 30 million pairs that were tried. If there are only 7,
+ * 15 or 31 fingerprints, the smallest distance between two results is 0.56, 0.41 or 0.30 times that of evenly spaced
+ * results.
  *
  * It also matters that few pairs of results have nearly the same sum. Let H(a) be the result for fingerprint a, scaled
  * to the number of places, as in kithi_partner() below. If two sums are nearly equal, they may be equal after scaling:
@@ -144,8 +148,9 @@ static inline uint64_t kithi_spread(uint64_t fingerprint) {
  *
  *     other = (H - place) mod places        H: the fingerprint's kithi_spread(), scaled to 0 … places - 1 and made odd
  *
- * `places` need not be a power of two. The two places always differ; if H could be even, they could be the same. Small
- * filters reach their capacity only because the places differ: see the failure formulas in plan/fit.h. */
+ * So H is the sum of the two places, modulo `places`. `places` need not be a power of two. The two places always
+ * differ; if H could be even, they could be the same. Small filters reach their capacity only because the places
+ * differ: see the failure formulas in plan/fit.h. */
 static inline uint64_t kithi_partner(uint64_t place, uint64_t fingerprint, uint64_t places) {
     uint64_t sum = kithi_spread(fingerprint) * places >> 32 | 1;
     uint64_t other = sum - place, wrapped = other + places;

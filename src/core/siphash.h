@@ -1,6 +1,6 @@
 /* core/siphash.h: SipHash-2-4 with 64 bits of output (Aumasson, Bernstein, "SipHash: a fast short-input PRF", 2012). It
  * is implemented here so that it can be inlined, can hash several keys in parallel (sip_lanes.h) and can be part of
- * kith/reader.h. tests/unit/siphash.c checks it against the paper's test vectors. */
+ * kith/reader.h. tests/unit/siphash.c checks it against the test vectors of the authors' reference implementation. */
 #ifndef KITHI_CORE_SIPHASH_H
 #define KITHI_CORE_SIPHASH_H
 

@@ -1,6 +1,7 @@
 #include "core/sort.h"
 
-/* Restores the heap of n numbers, in which heap[i] >= heap[2i + 1] and heap[2i + 2], by moving heap[at] down. */
+/* In a heap of n numbers, heap[i] is at least heap[2i + 1] and at least heap[2i + 2]. Restores this order by moving
+ * heap[at] down: it must hold for the numbers below heap[at]. */
 static void sift_down(uint64_t *heap, size_t at, size_t n) {
     uint64_t number = heap[at];
     for (size_t child; (child = 2 * at + 1) < n; at = child) {

@@ -1,5 +1,5 @@
-/* core/structs.h: public structs that begin with their size, so that a program compiled against an older, smaller one
- * still works. */
+/* core/structs.h: public structs that begin with their size. This lets programs work that were compiled with an older
+ * header, in which the struct is smaller. */
 #ifndef KITHI_CORE_STRUCTS_H
 #define KITHI_CORE_STRUCTS_H
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Returns whether the size at the beginning of a caller's struct is valid: it must be larger than the size field
- * itself, and at most the size that this library knows. */
+ * itself, and at most `own_bytes`, the size of the struct in this library. */
 static inline bool kithi_struct_valid(const void *given, size_t own_bytes) {
     size_t given_bytes;
     memcpy(&given_bytes, given, sizeof given_bytes);

@@ -24,7 +24,7 @@ uint64_t kithi_layers_inner_option(const kithi_layers_geometry *g, unsigned inde
  * are not valid options of the inner kind. */
 static kith_status inner_options(const kithi_layers_geometry *g, const kithi_kind *inner,
                                  uint64_t options[KITHI_OPTIONS_MAX]) {
-    kith_status status = kithi_kind_options(inner, NULL, options);
+    kith_status status = kithi_kind_options_read(inner, NULL, options);
     if (status != KITH_OK)
         return status;
     for (unsigned i = 0; i < KITHI_LAYERS_INNER_OPTIONS_MAX; i++) {

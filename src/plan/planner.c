@@ -144,7 +144,7 @@ static kith_status plan_with_options(const kithi_kind *kind, const uint64_t *opt
  * because of its size. (With options, only the plan shows what the filter can do.) */
 static kith_status plan_kind(const kithi_kind *kind, const kith_filter_spec *spec, kithi_head *head) {
     uint64_t options[KITHI_OPTIONS_MAX];
-    kith_status status = kithi_kind_options(kind, spec->options, options);
+    kith_status status = kithi_kind_options_read(kind, spec->options, options);
     if (status != KITH_OK)
         return status;
     uint32_t missing = spec->options == NULL ? spec->needs & ~kind->info.capabilities : 0;
@@ -197,7 +197,7 @@ static kith_status plan_inside(const kithi_kind *named, const kith_filter_spec *
     search s = {spec, head, false, KITH_E_KIND};
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
         const kithi_kind *outer = kithi_kind_at(i);
-        size_t option = kithi_kind_inner_option(outer);
+        size_t option = kithi_inner_kind_option(outer);
         for (size_t j = 0; option < outer->info.option_count && j < kith_filter_kind_count(); j++) {
             const kithi_kind *inner = kithi_kind_at(j);
             bool matches_name = named == NULL || named == outer || named == inner;
@@ -208,7 +208,7 @@ static kith_status plan_inside(const kithi_kind *named, const kith_filter_spec *
                 continue;
             uint64_t options[KITHI_OPTIONS_MAX];
             kithi_head trial;
-            kith_status status = kithi_kind_options(outer, NULL, options);
+            kith_status status = kithi_kind_options_read(outer, NULL, options);
             options[option] = inner->id;
             if (status == KITH_OK)
                 status = plan_with_options(outer, options, spec, &trial);
@@ -275,7 +275,7 @@ kith_status kithi_plan_again(const kith_filter_spec *spec, const kithi_head *fir
     const kithi_kind *kind = kithi_kind_by_id(first->kind_id);
     uint64_t options[KITHI_OPTIONS_MAX];
     kithi_shape shape;
-    kith_status status = kithi_kind_options(kind, spec->options, options);
+    kith_status status = kithi_kind_options_read(kind, spec->options, options);
     if (status != KITH_OK)
         return status;
     kithi_request request = {first->capacity, first->rate, options, attempt};
@@ -313,7 +313,7 @@ static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan
     made.max_copies = shape->max_copies;
     made.failure = expected.failure;
     made.search_slots = kind->search_slots != NULL ? kind->search_slots(head) : 0;
-    size_t option = kithi_kind_inner_option(kind);
+    size_t option = kithi_inner_kind_option(kind);
     if (option < kind->info.option_count)
         made.inner = kithi_kind_by_id(kind->option(head, (unsigned)option))->info.name;
     kithi_struct_write(plan, &made);

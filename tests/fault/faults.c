@@ -393,9 +393,9 @@ static void plant_a_capability_is_invented(kithi_kind *kind) {
     type __wrap_##function(__VA_ARGS__);                                                                               \
     type __wrap_##function(__VA_ARGS__)
 
-WRAP(kith_status, kithi_kind_options, const kithi_kind *kind, const char *text, uint64_t *values) {
-    kith_status status = __real_kithi_kind_options(kind, text, values);
-    return status != KITH_OK && is_armed("bad_options_are_ignored") ? __real_kithi_kind_options(kind, NULL, values)
+WRAP(kith_status, kithi_kind_options_read, const kithi_kind *kind, const char *text, uint64_t *values) {
+    kith_status status = __real_kithi_kind_options_read(kind, text, values);
+    return status != KITH_OK && is_armed("bad_options_are_ignored") ? __real_kithi_kind_options_read(kind, NULL, values)
                                                                     : status;
 }
 

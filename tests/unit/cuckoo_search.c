@@ -59,7 +59,7 @@ static kith_filter *new_filter(const layout *l, uint64_t regions, unsigned slot_
     CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
     head.body_bytes = shape.body_bytes;
     kith_filter *f;
-    CHECK_OK(kithi_filter_create(&spec, &head, &f));
+    CHECK_OK(kithi_filter_create_planned(&spec, &head, &f));
     return f;
 }
 

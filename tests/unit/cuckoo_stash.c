@@ -43,7 +43,7 @@ static kith_filter *new_filter(size_t l, uint64_t regions, uint64_t capacity) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     kithi_head head = head_of(l, regions, capacity);
     kith_filter *f;
-    CHECK_OK(kithi_filter_create(&spec, &head, &f));
+    CHECK_OK(kithi_filter_create_planned(&spec, &head, &f));
     return f;
 }
 

@@ -194,7 +194,7 @@ static forgery cuckoo_with_stash(void) {
     head.params[KITHI_PARAM_STASH] = 3;
     CHECK_OK(kind_named("cuckoo")->shape(&head, &shape));
     head.body_bytes = shape.body_bytes;
-    CHECK_OK(kithi_filter_create(&spec, &head, &filter));
+    CHECK_OK(kithi_filter_create_planned(&spec, &head, &filter));
     for (uint64_t key = 0; filter->head.fill < 2; key++) {
         uint8_t bytes[sizeof key]; /* the same on all processors */
         kithi_store64(bytes, key);

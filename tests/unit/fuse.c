@@ -217,7 +217,7 @@ TEST(a_build_that_fails_says_why_and_changes_nothing) {
     kithi_head head;
     CHECK_OK(kithi_plan_spec(&spec, &head));
     kith_filter *filter = NULL;
-    CHECK_OK(kithi_filter_create(&spec, &head, &filter));
+    CHECK_OK(kithi_filter_create_planned(&spec, &head, &filter));
     uint64_t *digests = random_digests(6, 2 * N);
     CHECK_STATUS(filter->kind->build(filter, 0, digests, 2 * N), KITH_E_FULL);
     digests[N - 1] = digests[3];

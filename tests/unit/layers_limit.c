@@ -381,7 +381,7 @@ TEST(no_planned_layer_has_fewer_bits_than_a_file_must_have) {
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         const kithi_kind *kind = kithi_kind_by_name(INNER[k], strlen(INNER[k]));
         uint64_t options[KITHI_OPTIONS_MAX];
-        CHECK_OK(kithi_kind_options(kind, NULL, options));
+        CHECK_OK(kithi_kind_options_read(kind, NULL, options));
         for (size_t r = 0; r < LENGTH(RATES); r++) {
             for (uint64_t capacity = 1; capacity < UINT64_C(1) << 40; capacity += capacity / 3 + 1) {
                 kithi_head head;

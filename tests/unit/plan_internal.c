@@ -15,7 +15,7 @@ TEST(a_plan_without_capacity_or_with_an_impossible_rate_is_refused) {
         uint64_t options[KITHI_OPTIONS_MAX];
         kithi_head head;
         kithi_shape shape;
-        CHECK_OK(kithi_kind_options(kind, NULL, options));
+        CHECK_OK(kithi_kind_options_read(kind, NULL, options));
         CHECK_OK(kithi_plan(kind, options, 100, .01, &head, &shape));
         CHECK_STATUS(kithi_plan(kind, options, 0, .01, &head, &shape), KITH_E_CAPACITY);
         for (size_t r = 0; r < LENGTH(RATES); r++)

@@ -73,7 +73,7 @@ static kith_filter *with_cells(const kith_filter_spec *spec, bool grows) {
         return f;
     kithi_head head;
     CHECK_OK(kithi_layers_first_head(&f->head, &head));
-    CHECK_OK(kithi_filter_create(spec, &head, &first));
+    CHECK_OK(kithi_filter_create_planned(spec, &head, &first));
     kith_filter_free(f);
     return first;
 }

@@ -112,7 +112,7 @@ TEST(a_build_that_fails_says_why_and_changes_nothing) {
     kithi_head head;
     CHECK_OK(kithi_plan_spec(&spec, &head));
     kith_filter *filter = NULL;
-    CHECK_OK(kithi_filter_create(&spec, &head, &filter));
+    CHECK_OK(kithi_filter_create_planned(&spec, &head, &filter));
     uint64_t *digests = random_digests(6, 2 * N);
     CHECK_STATUS(filter->kind->build(filter, 0, digests, 2 * N), KITH_E_FULL);
     digests[N - 1] = digests[3];
@@ -141,7 +141,7 @@ static kith_filter *created_with_stash(uint64_t capacity, uint64_t stash, const 
     head.params[KITHI_PARAM_RIBBON_STASH] = stash;
     CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
     head.body_bytes = shape.body_bytes;
-    CHECK_OK(kithi_filter_create(&spec, &head, &filter));
+    CHECK_OK(kithi_filter_create_planned(&spec, &head, &filter));
     return filter;
 }
 
