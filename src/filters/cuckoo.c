@@ -1,7 +1,8 @@
 /* cuckoo: a cuckoo filter, fingerprints in buckets (Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically
  * Better Than Bloom", 2014).
  *
- * A key has a fingerprint of f bits and two buckets of b slots in its region. Each bucket can be computed from the
+ * The body is divided into regions, and the digest of a key selects one of them. There the key has two buckets of b
+ * slots, and its fingerprint of f bits is stored in one of these slots: an entry. Each bucket can be computed from the
  * other and the fingerprint, so an entry can be moved without knowing its key. filters/common/cuckoo.h describes
  * regions and moves.
  *
@@ -10,35 +11,38 @@
  *
  * Code that cuckoo shares with overlap calls a bucket a place, because overlap has windows instead.
  *
- *     alternate=halves   one bucket has an even number (these buckets are one half) and the other an odd one (the other
- *                        half). Modulo 2*half, the two numbers add up to H(fingerprint), a hash that is always odd, so
- *                        each follows from the other (kithi_partner in core/mix.h). This works for any even number of
+ *     alternate=halves   one bucket is in the half with even numbers, and the other in the half with odd numbers.
+ *                        Modulo 2*half, the two numbers add up to H(fingerprint), a hash that is always odd, so each
+ *                        follows from the other (kithi_partner in core/mix.h). This works for any even number of
  *                        buckets, and the two buckets are never the same
  *     alternate=simple   the other bucket of bucket p is p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification
  *                        and Analysis", 2016). This needs no hash, but the number of buckets in a region must be a
- *                        power of two, at most 2^f. With 2^i buckets and i < f, p is XORed with the low i bits of the
- *                        fingerprint, or with 1 if these are all 0
+ *                        power of two. It is at most 2^f, so that every bit of p can change. With 2^i buckets and
+ *                        i < f, p is XORed with the low i bits of the fingerprint, or with 1 if these are all 0
  *     alternate=xor      the other bucket of bucket p is p XOR H(fingerprint), the rule of the original paper. There is
  *                        one region, and its number of buckets must be a power of two. So the filter may be up to twice
  *                        as large as the keys need; its rate is then lower by the same factor
  *
  *     insert=search      a breadth-first search for the shortest chain of moves
- *     insert=walk        a random walk of at most `max` moves, as in the original paper; it is undone if it fails
- *                        (filters/common/cuckoo_walk.h)
+ *     insert=walk        a random walk, as in the original paper. The option `max` limits its number of moves. If it
+ *                        fails, it is undone (filters/common/cuckoo_walk.h)
  *
  * The rate is 2b * load / 2^f, where the load is the share of the slots that are in use. The default is b = 4, with a
  * planned load of 0.96 at capacity. With b = 2, fingerprints are one bit shorter for the same rate, but the planned
  * load is 0.875. With b = 8 they are one bit longer, and the planned load is 0.985. With b = 1, no more than about half
  * of the slots can be filled, and the planner leaves far more of them empty to make sure that all keys fit. With
- * insert=walk the planned load is lower: 0.93 for b = 4 and max = 500. It follows from measured lengths of walks.
+ * insert=walk the planned load is lower: about 0.93 for b = 4 and max = 500. It follows from measured lengths of walks
+ * (plan/fit.c).
  *
  * A key can be stored 2b times, once in each of its slots. Copies of a key cannot be distinguished from other keys with
- * the same buckets and the same fingerprint. With insert=search, entries beyond the first 2b of them go to the stash of
- * their region until it is full (filters/common/cuckoo_stash.h). With insert=walk there is no stash, and the planner
- * makes f so large that there are hardly ever more than 2b such keys (plan/fit.h).
+ * the same buckets and the same fingerprint. More than 2b such entries do not fit in the slots. With insert=search, the
+ * others go to the stash of the region, a short list at its end, until that is full (filters/common/cuckoo_stash.h).
+ * With insert=walk there is no stash, and the planner makes f so large that there are hardly ever more than 2b such
+ * entries (plan/fit.h).
  *
  * Parameters, by index: 0: bits in a slot (f); 1: half the buckets of a region; 2: number of regions; 3: b; 4:
- * alternate (0 halves, 1 simple, 2 xor); 5: max of a walk (0 for a search); 6: entries in the stash of a region. */
+ * alternate (0 halves, 1 simple, 2 xor); 5: most moves of a walk (0 for a search); 6: entries in the stash of a
+ * region. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
 #include "filters/cuckoo_lookup.h"
@@ -188,19 +192,19 @@ KITHI_TARGET_AVX512 static void locate_wide_avx512(const kithi_cf_geometry *g, c
     kithi_avx512_cf_locate(g, digests, pairs, KITHI_CF_WIDE_BUCKETS);
 }
 
-static const kithi_cf_vector_set AVX2 = {
+static const kithi_cf_vector_lookups AVX2 = {
     .one_word = {locate_avx2, kithi_avx2_cf_match_words},
     .long_word = {locate_avx2, kithi_avx2_cf_match_long_words},
     .wide_buckets = {locate_wide_avx2, kithi_avx2_cf_match_buckets},
 };
-static const kithi_cf_vector_set AVX512 = {
+static const kithi_cf_vector_lookups AVX512 = {
     .one_word = {locate_avx512, kithi_avx512_cf_match_words},
     .long_word = {locate_avx2, kithi_avx2_cf_match_long_words},
     .wide_buckets = {locate_wide_avx512, kithi_avx512_cf_match_buckets},
 };
 
-/* This function and the next two are compiled for AVX2. They have no vector code themselves, so AVX-512 would gain
- * nothing (kind.h). The functions in the two sets above are compiled for their own instruction set. */
+/* This function and the next two are compiled for AVX2 only. They have no vector code themselves, so they would gain
+ * nothing from AVX-512 (kind.h). The functions in AVX2 and AVX512 above are compiled for their own instruction set. */
 KITHI_TARGET_AVX2 static size_t has_many_scalar_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                                      uint64_t *maybe) {
     return kithi_cf_has_many(&kithi_cuckoo_layout, f, digests, n, maybe);
@@ -208,12 +212,12 @@ KITHI_TARGET_AVX2 static size_t has_many_scalar_avx2(const kith_filter *f, const
 
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
-    return kithi_cf_has_many_by(&AVX2, has_many_scalar_avx2, f, digests, n, maybe);
+    return kithi_cf_has_many_vector(&AVX2, has_many_scalar_avx2, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
                                                 uint64_t *maybe) {
-    return kithi_cf_has_many_by(&AVX512, has_many_scalar_avx2, f, digests, n, maybe);
+    return kithi_cf_has_many_vector(&AVX512, has_many_scalar_avx2, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
@@ -233,14 +237,14 @@ static void locate_wide_neon(const kithi_cf_geometry *g, const uint64_t *digests
     kithi_neon_cf_locate(g, digests, pairs, KITHI_CF_WIDE_BUCKETS);
 }
 
-static const kithi_cf_vector_set NEON = {
+static const kithi_cf_vector_lookups NEON = {
     .one_word = {locate_neon, kithi_neon_cf_match_words},
     .long_word = {locate_neon, kithi_neon_cf_match_long_words},
     .wide_buckets = {locate_wide_neon, kithi_neon_cf_match_buckets},
 };
 
 static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_cf_has_many_by(&NEON, has_many_portable, f, digests, n, maybe);
+    return kithi_cf_has_many_vector(&NEON, has_many_portable, f, digests, n, maybe);
 }
 #endif
 

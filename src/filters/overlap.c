@@ -1,10 +1,11 @@
 /* overlap: a cuckoo filter with overlapping windows (Zentgraf, Schmitz, Rahmann, "Smaller and More Flexible Cuckoo
  * Filters", arXiv 2505.05847).
  *
- * Instead of disjoint buckets it has windows of two neighbouring slots. A region has two halves, and in each half a
- * window starts at every slot except the last. A key has two windows, that is four slots, as in a cuckoo filter with
- * buckets of two slots. But because windows overlap, moving an entry to the other slot of its window can make room in
- * another window. So the slots fill to a load of 0.965 instead of 0.897.
+ * Instead of disjoint buckets it has windows of two neighbouring slots. The body is divided into regions, and the
+ * digest of a key selects one of them (filters/common/cuckoo.h). A region has two halves, and in each half a window
+ * starts at every slot except the last. A key has two windows, that is four slots, as in a cuckoo filter with buckets
+ * of two slots. But because windows overlap, moving an entry to the other slot of its window can make room in another
+ * window. So the load (the share of the slots that are in use) can reach 0.965 instead of 0.897.
  *
  *     left half  | slot 0 | slot 1 | slot 2 | …                    half + 1 slots, `half` windows
  *     windows     [ 0            ]
@@ -23,13 +24,16 @@
  * Code 0 is an empty slot; code 1 is never written. The first slot of a half never holds a second-slot code, and the
  * last slot never holds a first-slot code. A lookup compares each of the key's four slots with the code that the key
  * would have there. About half of the entries in these slots belong to the other window of their slot, and their lowest
- * bit differs from that of the key's code. So the rate is 2 * load / 2^(slot_bits-1), where the load is the share of
- * the slots that are in use. Without the lowest bit, it would be twice as high.
+ * bit differs from that of the key's code. So the rate is 2 * load / 2^(slot_bits-1). Without the lowest bit, it would
+ * be twice as high.
  *
- * The filter takes about (log2(1/rate) + 2) * 1.06 bits per key. A key can be stored four times, once in each of its
- * slots. Further keys with the same windows and the same fingerprint, whether copies or different keys, go to the stash
- * of their region until it is full (filters/common/cuckoo_stash.h). Without the stash, a million keys would need slots
- * of at least 12 bits, whatever the rate.
+ * Filters are planned for a load of 0.945 at capacity (plan/fit.c), so a key takes about (log2(1/rate) + 2) * 1.06
+ * bits.
+ *
+ * A key can be stored four times, once in each of its slots. Further keys with the same windows and the same
+ * fingerprint, whether copies or different keys, go to the stash of the region, a short list at its end, until that is
+ * full (filters/common/cuckoo_stash.h). Without the stash, a million keys would need slots of at least 12 bits,
+ * whatever the rate.
  *
  * Parameters, by index: 0: bits in a slot; 1: half (windows in half a region); 2: number of regions; 6: entries in the
  * stash of a region. */
@@ -146,21 +150,23 @@ KITHI_TARGET_AVX512 static void locate_avx512(const kithi_cf_geometry *g, const 
     kithi_avx512_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
 }
 
-static const kithi_cf_vector_set AVX2 = {
+static const kithi_cf_vector_lookups AVX2 = {
     .one_word = {locate_avx2, kithi_avx2_cf_match_words},
     .long_word = {locate_avx2, kithi_avx2_cf_match_long_words},
 };
-static const kithi_cf_vector_set AVX512 = {
+static const kithi_cf_vector_lookups AVX512 = {
     .one_word = {locate_avx512, kithi_avx512_cf_match_words},
     .long_word = {locate_avx2, kithi_avx2_cf_match_long_words},
 };
 
+/* The next two use has_many_portable() only for a file with extreme parameters (kithi_cf_fits_vectors), so there is no
+ * version of it for AVX2. */
 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_cf_has_many_by(&AVX2, has_many_portable, f, digests, n, maybe);
+    return kithi_cf_has_many_vector(&AVX2, has_many_portable, f, digests, n, maybe);
 }
 
 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_cf_has_many_by(&AVX512, has_many_portable, f, digests, n, maybe);
+    return kithi_cf_has_many_vector(&AVX512, has_many_portable, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
@@ -176,13 +182,13 @@ static void locate_neon(const kithi_cf_geometry *g, const uint64_t *digests, kit
     kithi_neon_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
 }
 
-static const kithi_cf_vector_set NEON = {
+static const kithi_cf_vector_lookups NEON = {
     .one_word = {locate_neon, kithi_neon_cf_match_words},
     .long_word = {locate_neon, kithi_neon_cf_match_long_words},
 };
 
 static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_cf_has_many_by(&NEON, has_many_portable, f, digests, n, maybe);
+    return kithi_cf_has_many_vector(&NEON, has_many_portable, f, digests, n, maybe);
 }
 #endif
 

@@ -17,7 +17,7 @@ static inline uint64_t kithi_overlap_region_slots(const kithi_cf_geometry *g) {
 }
 
 static inline uint32_t kithi_overlap_first_slot(const kithi_cf_geometry *g, uint64_t window) {
-    /* The first slot of the half. Computed without a branch, which would be unpredictable. */
+    /* The first slot of the window's half. Computed without a branch, which would be unpredictable. */
     uint64_t half_first = -(window & 1) & (g->half + 1);
     return (uint32_t)((window >> 1) + half_first);
 }
@@ -46,7 +46,7 @@ static inline bool kithi_overlap_decode_entry(const kithi_cf_geometry *g, uint32
     uint64_t half = g->half;
     uint64_t right = slot > half; /* each half has half + 1 slots */
     uint64_t offset = slot - right * (half + 1);
-    uint64_t second = code & 1; /* this is the second slot of the window */
+    uint64_t second = code & 1; /* 1 if this is the second slot of the window */
     *window = 2 * (offset - second) + right;
     *fingerprint = code >> 1;
     return *fingerprint != 0 && offset >= second && offset - second < half;

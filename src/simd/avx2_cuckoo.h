@@ -1,16 +1,17 @@
 /* simd/avx2_cuckoo.h: lookups of the cuckoo kinds with AVX2, in groups of digests.
  *
  * kithi_avx2_cf_locate does for four digests at a time what kithi_place_of, kithi_fingerprint and kithi_partner of
- * core/mix.h do for one. Every number is in a word of 64 bits. The factors of all products have at most 32 bits.
+ * core/mix.h do for one. Every number is in a word of 64 bits. The factors of all products have at most 32 bits. (A
+ * multiplication ignores the upper half of each word, which may hold other bits.)
  *
  * Then the slots of each place are compared with the key's code:
  *
- *     kithi_avx2_cf_match_words    places of one word that is not long (plan/geometry.h). The places of four keys fill
- *                                  a vector, one in each word, and kithi_zero_slots of filters/common/cf_lookup.h is
- *                                  computed in all words at once
- *     kithi_avx2_cf_match_long_words    the same for long words
- *     kithi_avx2_cf_match_buckets  buckets of four slots of 17 to 32 bits. The two buckets of one key are loaded, and a
- *                                  shuffle moves the bytes of each slot into a separate lane of a vector
+ *     kithi_avx2_cf_match_words       places of one word that is not long. (A long word extends over nine bytes:
+ *                                     plan/geometry.h.) The places of four keys fill a vector, one in each word, and
+ *                                     kithi_zero_slots of filters/common/cf_lookup.h is computed in all words at once
+ *     kithi_avx2_cf_match_long_words  the same for long words
+ *     kithi_avx2_cf_match_buckets     buckets of four slots of 17 to 32 bits. The two buckets of one key are loaded,
+ *                                     and a shuffle moves the bytes of each slot into a separate lane of a vector
  *
  * The four words of a vector are loaded one by one: on Zen 3 a gather takes longer. */
 #ifndef KITHI_SIMD_AVX2_CUCKOO_H
@@ -28,9 +29,10 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_broadcast(uint64_t x) {
     return _mm256_set1_epi64x((long long)x);
 }
 
-/* Returns the bit offset of each place in its region. Windows with even numbers are in the left half of the region,
- * those with odd numbers in the right one: see kithi_overlap_first_slot(). */
-KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_bits(const kithi_cf_geometry *g, __m256i place, bool windows) {
+/* Returns for each place the number of the bit in its region at which it begins. Windows with even numbers are in the
+ * left half of the region, those with odd numbers in the right one: see kithi_overlap_first_slot(). */
+KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_first_bits(const kithi_cf_geometry *g, __m256i place,
+                                                                bool windows) {
     if (!windows)
         return _mm256_mul_epu32(place, kithi_avx2_broadcast(g->place_bits));
     __m256i is_right = _mm256_sub_epi64(_mm256_setzero_si256(), _mm256_and_si256(place, kithi_avx2_broadcast(1)));
@@ -60,7 +62,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry
     for (size_t i = 0; i < KITHI_PAIRS; i += 4) {
         __m256i digest = _mm256_loadu_si256((const __m256i *)(const void *)(digests + i));
         __m256i low = digest, high = _mm256_srli_epi64(digest, 32), region_at = _mm256_setzero_si256();
-        if (g->regions > 1) {
+        if (g->regions > 1) { /* `high` becomes bits 32 … 95 of digest * regions; bits 64 … 95 are the region */
             low = _mm256_mul_epu32(digest, regions);
             high = _mm256_add_epi64(_mm256_mul_epu32(high, regions), _mm256_srli_epi64(low, 32));
             region_at = _mm256_mul_epu32(_mm256_srli_epi64(high, 32), kithi_avx2_broadcast(g->stride));
@@ -87,7 +89,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry
             place = _mm256_castpd_si256(_mm256_blendv_pd(a, b, odd));
             other = _mm256_castpd_si256(_mm256_blendv_pd(b, a, odd));
         }
-        __m256i bit[2] = {kithi_avx2_cf_bits(g, place, windows), kithi_avx2_cf_bits(g, other, windows)};
+        __m256i bit[2] = {kithi_avx2_cf_first_bits(g, place, windows), kithi_avx2_cf_first_bits(g, other, windows)};
         for (unsigned j = 0; j < 2; j++) {
             __m256i at = _mm256_add_epi64(region_at, _mm256_srli_epi64(bit[j], 3));
             _mm256_store_si256((__m256i *)(void *)(pairs->at[j] + i), at);
@@ -101,7 +103,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry
 }
 
 /* Loads the 8 bytes at each of four offsets in the body. */
-KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_load4(const uint8_t *body, const uint64_t *at) {
+KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_load_words(const uint8_t *body, const uint64_t *at) {
     __m128i low = _mm_loadl_epi64((const __m128i *)(const void *)(body + at[0]));
     __m128i high = _mm_loadl_epi64((const __m128i *)(const void *)(body + at[2]));
     low = _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(low), (const double *)(const void *)(body + at[1])));
@@ -120,9 +122,9 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_one_word(const kithi
         __m256i zero = _mm256_setzero_si256();
         for (unsigned j = 0; j < 2; j++) {
             __m256i shift = _mm256_load_si256((const __m256i *)(const void *)(pairs->shift[j] + i - 4));
-            __m256i slots = _mm256_srlv_epi64(kithi_avx2_load4(body, pairs->at[j] + i - 4), shift);
+            __m256i slots = _mm256_srlv_epi64(kithi_avx2_load_words(body, pairs->at[j] + i - 4), shift);
             if (is_long) {
-                __m256i later = kithi_avx2_load4(body + 1, pairs->at[j] + i - 4);
+                __m256i later = kithi_avx2_load_words(body + 1, pairs->at[j] + i - 4);
                 slots =
                     _mm256_or_si256(slots, _mm256_sllv_epi64(later, _mm256_sub_epi64(kithi_avx2_broadcast(8), shift)));
             }
@@ -152,7 +154,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_nonzero_bytes(const uint8_t *
     return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(x, _mm256_setzero_si256()));
 }
 
-KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_load16(const uint8_t *from) {
+KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_load_16_bytes(const uint8_t *from) {
     return _mm_loadu_si128((const __m128i *)(const void *)from);
 }
 
@@ -176,8 +178,9 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_lanes32(const kithi_
     __m256i mask = _mm256_set1_epi32((int)g->fingerprint_max);
     _Alignas(32) uint8_t found[KITHI_PAIRS];
     for (unsigned i = 0; i < KITHI_PAIRS; i++) {
-        __m128i even = kithi_avx2_load16(body + pairs->at[0][i]);
-        __m256i x = _mm256_inserti128_si256(_mm256_castsi128_si256(even), kithi_avx2_load16(body + pairs->at[1][i]), 1);
+        __m128i even = kithi_avx2_load_16_bytes(body + pairs->at[0][i]);
+        __m256i x =
+            _mm256_inserti128_si256(_mm256_castsi128_si256(even), kithi_avx2_load_16_bytes(body + pairs->at[1][i]), 1);
         x = _mm256_and_si256(_mm256_srlv_epi32(_mm256_shuffle_epi8(x, shuffle), shift), mask);
         __m256i equal = _mm256_cmpeq_epi32(x, _mm256_set1_epi32((int)pairs->codes[i]));
         found[i] = (uint8_t)_mm256_movemask_ps(_mm256_castsi256_ps(equal));
@@ -187,7 +190,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_lanes32(const kithi_
 
 /* Loads a bucket, moves each slot to a lane of 64 bits and shifts it left, to the highest bits of the lane. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256 kithi_avx2_cf_slots64(const uint8_t *bucket, __m256i shuffle, __m256i shift) {
-    __m256i x = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(kithi_avx2_load16(bucket)), shuffle);
+    __m256i x = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(kithi_avx2_load_16_bytes(bucket)), shuffle);
     return _mm256_castsi256_ps(_mm256_sllv_epi64(x, shift));
 }
 
@@ -217,7 +220,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_lanes64(const kithi_
     return kithi_avx2_nonzero_bytes(found);
 }
 
-/* Like kithi_avx2_cf_match_words, for KITHI_CF_WIDE_BUCKETS. */
+/* Like kithi_avx2_cf_match_words, for KITHI_CF_WIDE_BUCKETS (core/batch.h). */
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_buckets(const kithi_cf_geometry *g, const uint8_t *body,
                                                                     const kithi_pairs *pairs) {
     return kithi_cf_fits_lanes32(g) ? kithi_avx2_cf_match_lanes32(g, body, pairs)

@@ -1,5 +1,5 @@
 /* simd/avx512_cuckoo.h: lookups of the cuckoo kinds with AVX-512: the methods of simd/avx2_cuckoo.h, with twice as many
- * digests per vector. Places of one long word (plan/geometry.h) have no code here. */
+ * digests per vector. There is no code for places of one long word (plan/geometry.h) here: that of AVX2 is used. */
 #ifndef KITHI_SIMD_AVX512_CUCKOO_H
 #define KITHI_SIMD_AVX512_CUCKOO_H
 
@@ -16,8 +16,9 @@ KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_broadcast(uint64_t x) {
     return _mm512_set1_epi64((long long)x);
 }
 
-/* Returns the bit offset of each place in its region. */
-KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_cf_bits(const kithi_cf_geometry *g, __m512i place, bool windows) {
+/* Like kithi_avx2_cf_first_bits(). */
+KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_cf_first_bits(const kithi_cf_geometry *g, __m512i place,
+                                                                    bool windows) {
     if (!windows)
         return _mm512_mul_epu32(place, kithi_avx512_broadcast(g->place_bits));
     __mmask8 is_right = _mm512_test_epi64_mask(place, kithi_avx512_broadcast(1));
@@ -55,11 +56,11 @@ KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_cf_locate(const kithi_cf_geom
 
         if (type == KITHI_CF_WIDE_BUCKETS) { /* the bucket with the even number first */
             __mmask8 odd = g->place_bits % 8 != 0 ? _mm512_test_epi64_mask(place, one) : 0;
-            __m512i swapped = _mm512_mask_mov_epi64(place, odd, other);
+            __m512i even_place = _mm512_mask_mov_epi64(place, odd, other);
             other = _mm512_mask_mov_epi64(other, odd, place);
-            place = swapped;
+            place = even_place;
         }
-        __m512i bit[2] = {kithi_avx512_cf_bits(g, place, windows), kithi_avx512_cf_bits(g, other, windows)};
+        __m512i bit[2] = {kithi_avx512_cf_first_bits(g, place, windows), kithi_avx512_cf_first_bits(g, other, windows)};
         for (unsigned j = 0; j < 2; j++) {
             _mm512_store_si512(pairs->at[j] + i, _mm512_add_epi64(region_at, _mm512_srli_epi64(bit[j], 3)));
             if (type != KITHI_CF_WIDE_BUCKETS)
@@ -78,7 +79,8 @@ KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_cf_locate(const kithi_cf_geom
     }
 }
 
-KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_load8(const uint8_t *body, const uint64_t *at) {
+/* Loads the 8 bytes at each of eight offsets in the body. */
+KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_load_words(const uint8_t *body, const uint64_t *at) {
     __m128i words[4];
     for (unsigned i = 0; i < 4; i++) {
         __m128i low = _mm_loadl_epi64((const __m128i *)(const void *)(body + at[2 * i]));
@@ -99,7 +101,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE uint32_t kithi_avx512_cf_match_words(const kith
         __m512i codes = _mm512_load_si512(pairs->codes + i - 8), zero = _mm512_setzero_si512();
         for (unsigned j = 0; j < 2; j++) {
             __m512i shift = _mm512_load_si512(pairs->shift[j] + i - 8);
-            __m512i slots = _mm512_srlv_epi64(kithi_avx512_load8(body, pairs->at[j] + i - 8), shift);
+            __m512i slots = _mm512_srlv_epi64(kithi_avx512_load_words(body, pairs->at[j] + i - 8), shift);
             __m512i x = _mm512_xor_si512(slots, codes);
             zero = _mm512_or_si512(zero, _mm512_andnot_si512(x, _mm512_sub_epi64(x, low_bits)));
         }
@@ -115,8 +117,8 @@ KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_join(__m256i low, __m256i 
 /* Loads the two buckets of a key. */
 KITHI_TARGET_AVX512 KITHI_INLINE __m256i kithi_avx512_cf_buckets(const uint8_t *body, const kithi_pairs *pairs,
                                                                  unsigned i) {
-    __m256i even = _mm256_castsi128_si256(kithi_avx2_load16(body + pairs->at[0][i]));
-    return _mm256_inserti128_si256(even, kithi_avx2_load16(body + pairs->at[1][i]), 1);
+    __m256i even = _mm256_castsi128_si256(kithi_avx2_load_16_bytes(body + pairs->at[0][i]));
+    return _mm256_inserti128_si256(even, kithi_avx2_load_16_bytes(body + pairs->at[1][i]), 1);
 }
 
 /* Like kithi_avx2_cf_match_lanes32(), with two keys in a vector. */
@@ -145,6 +147,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE uint32_t kithi_avx512_cf_match_lanes64(const ki
                                                                         const kithi_pairs *pairs) {
     long long bits = (long long)g->slot_bits, odd = (long long)(g->place_bits % 8);
     __m512i first = _mm512_setr_epi64(0, bits, 2 * bits, 3 * bits, odd, odd + bits, odd + 2 * bits, odd + 3 * bits);
+    /* The number of the byte in which a slot begins, in each of the 8 bytes of its lane. */
     __m512i first_byte =
         _mm512_shuffle_epi8(_mm512_srli_epi64(first, 3), _mm512_set4_epi32(0x08080808, 0x08080808, 0, 0));
     __m512i shuffle = _mm512_add_epi64(first_byte, _mm512_set1_epi64(0x0706050403020100));
@@ -152,8 +155,8 @@ KITHI_TARGET_AVX512 KITHI_INLINE uint32_t kithi_avx512_cf_match_lanes64(const ki
             mask = kithi_avx512_broadcast(g->fingerprint_max);
     _Alignas(32) uint8_t found[KITHI_PAIRS];
     for (unsigned i = 0; i < KITHI_PAIRS; i++) {
-        __m512i x = kithi_avx512_join(_mm256_broadcastsi128_si256(kithi_avx2_load16(body + pairs->at[0][i])),
-                                      _mm256_broadcastsi128_si256(kithi_avx2_load16(body + pairs->at[1][i])));
+        __m512i x = kithi_avx512_join(_mm256_broadcastsi128_si256(kithi_avx2_load_16_bytes(body + pairs->at[0][i])),
+                                      _mm256_broadcastsi128_si256(kithi_avx2_load_16_bytes(body + pairs->at[1][i])));
         x = _mm512_and_si512(_mm512_srlv_epi64(_mm512_shuffle_epi8(x, shuffle), shift), mask);
         found[i] = (uint8_t)_mm512_cmpeq_epi64_mask(x, kithi_avx512_broadcast(pairs->codes[i]));
     }

@@ -7,15 +7,16 @@
  *
  * Then the slots of each place are compared with the key's code:
  *
- *     kithi_neon_cf_match_words       places of one word that is not long (plan/geometry.h), two keys per vector
+ *     kithi_neon_cf_match_words       places of one word that is not long, two keys per vector. (A long word extends
+ *                                     over nine bytes: plan/geometry.h)
  *     kithi_neon_cf_match_long_words  the same for long words
  *     kithi_neon_cf_match_buckets     buckets of four slots of 17 to 32 bits, one per vector, with a slot in each lane
  *
- * NEON has no instruction that collects one bit of each lane in a register. So all three narrow their results to lanes
- * of 16 bits, one per key, and add up a different power of two for each of eight keys.
+ * NEON has no instruction that collects one bit of each lane in a register. So these three functions narrow their
+ * results to lanes of 16 bits, one per key, and add up a different power of two for each of eight keys.
  *
- * The compiler cannot know that stores to the pairs do not change the geometry. So its fields are read before the loop
- * over the digests. */
+ * The compiler cannot know that stores to the pairs do not change the geometry. So kithi_neon_cf_locate reads the
+ * fields of the geometry before its loop over the digests. */
 #ifndef KITHI_SIMD_NEON_CUCKOO_H
 #define KITHI_SIMD_NEON_CUCKOO_H
 
@@ -83,9 +84,9 @@ KITHI_INLINE kithi_neon_cf_constants kithi_neon_cf_constants_of(const kithi_cf_g
     return c;
 }
 
-/* Stores where four places are. The bit offset of a bucket in its region is its number times unit_bits; that of a
- * window is the number of its first slot times unit_bits. Windows with even numbers are in the left half of the region,
- * those with odd numbers in the right one: see kithi_overlap_first_slot(). */
+/* Stores where four places are. In its region, a bucket begins at the bit that is its number times unit_bits, and a
+ * window at the bit that is the number of its first slot times unit_bits. Windows with even numbers are in the left
+ * half of the region, those with odd numbers in the right one: see kithi_overlap_first_slot(). */
 KITHI_INLINE void kithi_neon_cf_put_places(const kithi_neon_cf_constants *c, uint32x4_t place,
                                            kithi_neon_words region_at, uint64_t *at, uint64_t *shift,
                                            kithi_place_type type) {
@@ -161,7 +162,7 @@ KITHI_INLINE void kithi_neon_cf_locate(const kithi_cf_geometry *g, const uint64_
     }
 }
 
-/* Returns a mask with a bit for each of eight lanes, each of which is all ones (1) or 0 (0). */
+/* Each of the eight lanes must be all ones or 0. Returns a mask with a bit per lane: 1 if the lane is all ones. */
 KITHI_INLINE uint32_t kithi_neon_mask8(uint16x8_t lanes) {
     static const uint16_t BITS[8] = {1, 2, 4, 8, 16, 32, 64, 128};
     return vaddvq_u16(vandq_u16(lanes, vld1q_u16(BITS)));
@@ -173,7 +174,7 @@ KITHI_INLINE uint16x8_t kithi_neon_narrow(uint32x4_t a, uint32x4_t b) {
 }
 
 /* Loads the 8 bytes at each of two offsets in the body. */
-KITHI_INLINE uint64x2_t kithi_neon_load2(const uint8_t *body, const uint64_t *at) {
+KITHI_INLINE uint64x2_t kithi_neon_load_words(const uint8_t *body, const uint64_t *at) {
     return vreinterpretq_u64_u8(vcombine_u8(vld1_u8(body + at[0]), vld1_u8(body + at[1])));
 }
 
@@ -182,9 +183,9 @@ KITHI_INLINE uint64x2_t kithi_neon_load2(const uint8_t *body, const uint64_t *at
 KITHI_INLINE uint64x2_t kithi_neon_cf_zero_slots(const uint8_t *body, const uint64_t *at, const uint64_t *shifts,
                                                  uint64x2_t codes, uint64x2_t low_bits, bool is_long) {
     int64x2_t shift = vreinterpretq_s64_u64(vld1q_u64(shifts));
-    uint64x2_t slots = vshlq_u64(kithi_neon_load2(body, at), vnegq_s64(shift)); /* to the right */
+    uint64x2_t slots = vshlq_u64(kithi_neon_load_words(body, at), vnegq_s64(shift)); /* to the right */
     if (is_long) { /* the last bits of the word may be in a ninth byte, so a second load begins one byte later */
-        uint64x2_t later = kithi_neon_load2(body + 1, at);
+        uint64x2_t later = kithi_neon_load_words(body + 1, at);
         slots = vorrq_u64(slots, vshlq_u64(later, vsubq_s64(vdupq_n_s64(8), shift)));
     }
     uint64x2_t x = veorq_u64(slots, codes);
@@ -297,7 +298,7 @@ KITHI_INLINE uint32_t kithi_neon_cf_match_wide(const kithi_cf_geometry *g, const
     return found;
 }
 
-/* Like kithi_neon_cf_match_words, for KITHI_CF_WIDE_BUCKETS. */
+/* Like kithi_neon_cf_match_words, for KITHI_CF_WIDE_BUCKETS (core/batch.h). */
 KITHI_INLINE uint32_t kithi_neon_cf_match_buckets(const kithi_cf_geometry *g, const uint8_t *body,
                                                   const kithi_pairs *pairs) {
     return kithi_cf_fits_lanes32(g) ? kithi_neon_cf_match_wide(g, body, pairs, false)

@@ -27,8 +27,7 @@ enum {
 #define KITHI_ALTERNATE_PARTNER 0
 #define KITHI_CANDIDATES_MAX 16 /* the most slots in which one key may be stored */
 #define KITHI_SLOT_BITS_MAX 32
-/* The largest `half` for which kithi_cf_decode() computes sizes, so that nothing overflows; kithi_cf_shape() allows
- * less. */
+/* kithi_cf_decode() computes no sizes for a larger `half`, so that nothing overflows. kithi_cf_shape() allows less. */
 #define KITHI_HALF_MAX (UINT64_C(1) << 31)
 #define KITHI_REGION_SLOTS_MAX (UINT64_C(1) << 31) /* slot numbers within a region have 31 bits */
 
@@ -38,12 +37,13 @@ typedef struct kithi_cf_layout {
     unsigned window_bits;
     unsigned (*place_slots)(const kithi_cf_geometry *g); /* slots per place */
     /* Returns the other place of a key that has this place and this fingerprint. */
-    uint64_t (*other)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint);
+    uint64_t (*other_place)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint);
     /* Returns the number of the bit in the region at which a place begins. */
     uint64_t (*first_bit)(const kithi_cf_geometry *g, uint64_t place);
     /* Sets first[0] to the first slot of a place, and first[1] to that of the other place for this fingerprint. */
     void (*first_slots)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint, uint32_t first[2]);
-    /* Sets *place and *fingerprint to those of an entry. Returns false if no key can have this code in this slot. */
+    /* Sets *place and *fingerprint to those of the entry in a slot, whose code is not 0. Returns false if no key can
+     * have this code in this slot. */
     bool (*decode_entry)(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *place,
                          uint64_t *fingerprint);
     uint64_t (*region_slots)(const kithi_cf_geometry *g);
@@ -56,26 +56,28 @@ static inline uint64_t kithi_cf_fingerprint_max(const kithi_cf_layout *layout, c
     return (UINT64_C(1) << (g->slot_bits - layout->window_bits)) - 1;
 }
 
+/* Returns the code that a key with this fingerprint has in slot number `slot_of_place` of one of its places. */
 static inline uint32_t kithi_cf_code(const kithi_cf_layout *layout, uint64_t fingerprint, unsigned slot_of_place) {
     return (uint32_t)(fingerprint << layout->window_bits) + (layout->window_bits != 0 ? slot_of_place : 0);
 }
 
-/* Bytes from one region to the next. The last slot is followed by at least 8 bytes of its region, because slots are
- * loaded and stored as words of 8 bytes. There are at most 2^35 slots of 32 bits, even before shape() has checked the
- * parameters, so nothing overflows. */
+/* Bytes from one region to the next. The last slot is followed by at least 8 bytes of its region (the stash or
+ * padding), because slots are loaded and stored as words of 8 bytes. A region has at most 2^35 slots of 32 bits, even
+ * before shape() has checked the parameters, so nothing overflows. */
 static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t region_slots) {
     uint64_t stash_bytes = g->stash * sizeof(uint64_t);
     uint64_t bytes = (region_slots * g->slot_bits + 7) / 8 + (stash_bytes > 8 ? stash_bytes : 8);
     return (bytes + 63) & ~UINT64_C(63);
 }
 
-/* Sets the fields of *g for code that loads the slots of a place as words of 64 bits: `place_bits` and those after it,
- * except `usual` and `plain`. */
+/* Sets the fields of *g for code that loads the slots of a place as words of up to 64 bits (kithi_cf_form):
+ * `place_bits` and those after it, except `usual` and `plain`. */
 static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi_cf_geometry *g) {
     unsigned bits = (unsigned)g->slot_bits, slots = layout->place_slots(g);
     unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
-    /* The highest of the bits 0 … 7 of a byte at which a place can begin. Places begin at multiples of `unit` bits, and
-     * so within a byte at multiples of the largest power of two that divides `unit`. */
+    /* The highest of the bits 0 … 7 of a byte at which a place can begin. Let p be the largest power of two that
+     * divides `unit`. Places begin at multiples of `unit` bits, and so within a byte at multiples of p, or at bit 0 if
+     * p >= 8. */
     unsigned first_bit_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
     unsigned word_slots = slots;
     while (word_slots * bits > 64)
@@ -85,8 +87,8 @@ static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi
     g->words = slots / word_slots;
     g->word_bits = word_slots * bits;
     g->last_byte = (slots * bits + first_bit_max - 1) / 8;
-    /* The highest bit of a byte at which a word of a bucket can begin: words begin at multiples of word_bits. (It does
-     * not matter for windows, which have one word.) */
+    /* The same for a word of a bucket: these begin at multiples of word_bits. (The result is used only if a place has
+     * two words, so it does not matter for windows.) */
     unsigned word_bit_max = 8 - (g->word_bits & -g->word_bits & 7 ? g->word_bits & -g->word_bits & 7 : 8);
     bool is_long = g->word_bits + word_bit_max > 64;
     g->form = KITHI_ANY_WORDS;
@@ -132,7 +134,7 @@ static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, cons
     return geometry;
 }
 
-/* The kind must have checked its additional parameters. */
+/* The caller must have checked the parameters that only cuckoo has. */
 static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const kithi_cf_geometry *g,
                                          kithi_shape *shape) {
     memset(shape, 0, sizeof *shape);
@@ -166,10 +168,11 @@ KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_geometry *g, uint64_t slot
     return (slots - g->low_bits) & ~slots & g->high_bits;
 }
 
-/* Returns the word that begins at this bit. Bits of the result above the word do not belong to it. Reads up to 9 bytes;
- * at least 8 follow the last slot of a region. */
+/* Returns the word that begins at bit `bit`, counted from bit 0 of *from. Bits of the result above the word do not
+ * belong to it. Reads up to 9 bytes; at least 8 follow the last slot of a region. */
 KITHI_INLINE uint64_t kithi_cf_word(const uint8_t *from, uint64_t bit, kithi_cf_form form) {
     uint64_t low = kithi_load64(from + bit / 8) >> (bit % 8);
+    /* The ninth byte is shifted in two steps, because a shift by 64 bits is undefined. */
     return form <= KITHI_TWO_WORDS ? low : low | (uint64_t)from[bit / 8 + 8] << 1 << (63 - bit % 8);
 }
 
@@ -182,27 +185,28 @@ typedef struct kithi_cf_pair {
     uint64_t codes;
 } kithi_cf_pair;
 
-/* Finds the places of a digest; prefetches them if `ahead` is true. If g->usual is true, callers may pass true for
- * `usual`, which makes it faster; otherwise they must pass false. */
+/* Finds the places of a digest. If `prefetch` is true, also prefetches them. If g->usual is true, callers may pass true
+ * for `usual`, which makes it faster; otherwise they must pass false. */
 KITHI_INLINE void kithi_pair_locate(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint8_t *body,
-                                    uint64_t digest, kithi_cf_pair *pair, bool ahead, bool usual) {
+                                    uint64_t digest, kithi_cf_pair *pair, bool prefetch, bool usual) {
     kithi_place at = kithi_place_of(digest, g->regions, g->places, usual ? 0 : (unsigned)g->rest_shift);
     uint64_t fingerprint = kithi_fingerprint(at, g->fingerprint_max);
     uint64_t place[2] = {at.place, usual ? kithi_partner(at.place, fingerprint, g->places)
-                                         : layout->other(g, at.place, fingerprint)};
+                                         : layout->other_place(g, at.place, fingerprint)};
     pair->codes = (fingerprint << layout->window_bits) * g->low_bits + (layout->windows ? g->code_steps : 0);
     uint8_t *region = body + at.region * g->stride;
     for (unsigned i = 0; i < 2; i++) {
         uint64_t bit = layout->first_bit(g, place[i]);
         pair->at[i] = region + bit / 8;
         pair->shift[i] = bit % 8;
-        if (ahead) {
+        if (prefetch) {
             __builtin_prefetch(pair->at[i]);
-            __builtin_prefetch(pair->at[i] + g->last_byte); /* one place in ten crosses a cache line */
+            __builtin_prefetch(pair->at[i] + g->last_byte); /* a place may cross a cache line */
         }
     }
 }
 
+/* Returns the number of words in each place of a pair. */
 KITHI_INLINE unsigned kithi_pair_words(const kithi_cf_geometry *g, kithi_cf_form form) {
     return form == KITHI_ONE_WORD ? 1 : form == KITHI_ANY_WORDS ? g->words : 2;
 }
@@ -213,6 +217,7 @@ KITHI_INLINE uint64_t kithi_pair_slots(const kithi_cf_geometry *g, const kithi_c
     return kithi_cf_word(pair->at[i], pair->shift[i] + word * g->word_bits, form);
 }
 
+/* Returns whether a slot of either place holds the key's code. */
 KITHI_INLINE bool kithi_pair_has(const kithi_cf_geometry *g, const kithi_cf_pair *pair, kithi_cf_form form) {
     uint64_t zero = 0;
     for (unsigned word = 0; word < kithi_pair_words(g, form); word++)

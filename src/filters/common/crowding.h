@@ -6,11 +6,10 @@
  * has chosen. What matters is the rate itself, which is the mean of the rates of all blocks. A filter is crowded if its
  * rate is above
  *
- *     KITHI_CROWDED * the larger of kithi_blocked_rate_limit() and the promised rate
+ *     KITHI_CROWDING_MARGIN * the larger of kithi_blocked_rate_limit() and the promised rate
  *
- * Honest keys exceed the larger of these two rates in at most about one of 10^9 filters. KITHI_CROWDED is 1.25; this
- * margin covers the approximations in kithi_blocked_rate_limit() (plan/sizing.h). A crowded filter accepts no new keys:
- * KITH_E_FULL.
+ * Honest keys exceed the larger of these two rates in at most about one of 10^9 filters. The margin, 1.25, covers the
+ * approximations in kithi_blocked_rate_limit() (plan/sizing.h). A crowded filter accepts no new keys: KITH_E_FULL.
  *
  * To compute the rate takes a pass over the body, so it is done only if there is a reason to suspect crowding. Whenever
  * the count is a multiple of `gap`, the add of a new key first examines a few blocks for such a reason. This is called
@@ -44,21 +43,23 @@
  * 8 lanes that is a rise of 0.12 in blocked and of 0.40 in blocked_counting. In a large filter gap is B/64. So between
  * two spot checks the rate, which is the mean of B blocks, rises by at most 0.12/64 = 0.002 or 0.40/64 = 0.006. If the
  * key of each spot check is one of the attacker's, whose block is crowded, the rate is never above the limit by more
- * than that. tests/unit/pollution.c has measurements for 10^5 keys: at most 1.5 times the honest rate in blocked, and
- * 1.9 times in blocked_counting. But the spot checks are no secret: somebody who knows the hash and the exact count can
- * prepare a harmless key for each of them. In blocked_counting, removals between the adds can also keep the count from
- * reaching the next spot check. A secret key of the hash prevents both; see docs/security.md. */
+ * than that. tests/unit/pollution.c measures the rates that attacks reach. With 10^5 keys they are at most 1.5 times
+ * the honest rate in blocked, and 1.9 times in blocked_counting (docs/security.md).
+ *
+ * But the spot checks are no secret: somebody who knows the hash and the exact count can prepare a harmless key for
+ * each of them. In blocked_counting, removals between the adds can also keep the count from reaching the next spot
+ * check. A hash with a secret key prevents both. */
 #ifndef KITHI_FILTERS_CROWDING_H
 #define KITHI_FILTERS_CROWDING_H
 
 #include "filters/common/bit_cells.h"
 #include "filters/common/lanes_lookup.h"
 
-#define KITHI_CROWDED 1.25
-#define KITHI_CROWDED_DEVIATIONS 4
+#define KITHI_CROWDING_MARGIN 1.25
+#define KITHI_SUSPECT_DEVIATIONS 4 /* a block that is fuller by this many standard deviations is suspect */
 #define KITHI_SPOT_CHECK_GAP_MIN 128
-#define KITHI_SPOT_CHECK_GAPS 64   /* gap is B divided by this */
-#define KITHI_SPOT_CHECK_SAMPLE 32 /* blocks */
+#define KITHI_SPOT_CHECK_GAP_DIVISOR 64 /* gap is B divided by this */
+#define KITHI_SPOT_CHECK_SAMPLE 32      /* blocks */
 #define KITHI_SPOT_CHECKS_PER_SAMPLE 16
 
 /* What the kind provides. */
@@ -68,8 +69,9 @@ typedef struct kithi_crowding_ops {
     kithi_counts counts;                                  /* which keys count towards the capacity: plan/sizing.h */
 } kithi_crowding_ops;
 
-/* Returns the bytes of a block of f or, if `with` is not f, of the union of this block of both filters. They are in the
- * body or in `copy`. If `shared` is true, other threads may be setting bits in the block, and `with` must be f. */
+/* Returns the bytes of a block of f. If `with` is not f, returns the union of the blocks of this number in both
+ * filters. The result is in the body or in `copy`. If `shared` is true, other threads may be setting bits in the block,
+ * and `with` must be f. */
 static inline const uint8_t *kithi_crowding_block(const kith_filter *f, const kith_filter *with, uint64_t block,
                                                   bool shared, uint8_t copy[KITHI_LANES_BLOCK_BYTES]) {
     const uint8_t *a = f->body + block * KITHI_LANES_BLOCK_BYTES, *b = with->body + block * KITHI_LANES_BLOCK_BYTES;
@@ -88,27 +90,27 @@ static inline unsigned kithi_crowding_lane_cells(const kith_filter *f) {
 static inline void kithi_crowding_set_spot_checks(kith_filter *f) {
     if (f->crowding.gap != 0)
         return;
-    uint64_t blocks = f->geometry.lanes.blocks, gap = blocks / KITHI_SPOT_CHECK_GAPS;
+    uint64_t blocks = f->geometry.lanes.blocks, gap = blocks / KITHI_SPOT_CHECK_GAP_DIVISOR;
     double cells[KITHI_CROWDING_STEPS];
     kithi_block_fill_limits((unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f), blocks, f->head.capacity,
-                            KITHI_CROWDED_DEVIATIONS, KITHI_CROWDING_STEPS, cells);
+                            KITHI_SUSPECT_DEVIATIONS, KITHI_CROWDING_STEPS, cells);
     for (unsigned i = 0; i < KITHI_CROWDING_STEPS; i++)
         f->crowding.cells[i] = (uint16_t)cells[i];
     f->crowding.gap = gap > KITHI_SPOT_CHECK_GAP_MIN ? gap : KITHI_SPOT_CHECK_GAP_MIN;
 }
 
-/* Sets all limits, if they are not set. That takes some microseconds, so an add does it only for the first sample or
- * pass. As kithi_kind.set_crowding_limits. */
+/* As kithi_kind.set_crowding_limits: sets all limits, if they are not set. That takes some microseconds, so an add does
+ * it only before the first sample or pass. */
 static inline void kithi_crowding_set_limits(kith_filter *f, const kithi_crowding_ops *ops) {
     kithi_crowding_set_spot_checks(f);
     if (f->crowding.rate != 0)
         return;
     double rate = kithi_blocked_rate_limit((unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f),
                                            f->geometry.lanes.blocks, f->head.capacity, ops->counts);
-    f->crowding.rate = KITHI_CROWDED * (rate > f->head.rate ? rate : f->head.rate);
+    f->crowding.rate = KITHI_CROWDING_MARGIN * (rate > f->head.rate ? rate : f->head.rate);
 }
 
-/* The exact rate of the union of two filters: the mean over their blocks. */
+/* Returns the exact rate of the union of two filters: the mean over its blocks. */
 static inline double kithi_crowding_rate(const kith_filter *f, const kith_filter *with, bool shared,
                                          const kithi_crowding_ops *ops) {
     unsigned lanes = (unsigned)f->geometry.lanes.lanes;
@@ -164,7 +166,7 @@ static inline bool kithi_crowding_spot_check(const kith_filter *f, const uint64_
     /* crowding.rate is 0 until kithi_crowding_set_limits() is called. Callers of kithi_kind.crowded may omit that call
      * if `digest` is NULL (kind.h). kithi_lanes_check_add() also omits it if nothing is suspect. Then `least` is used
      * instead. It is at most the limit that would be set, so the result false is certain, but true is not. */
-    double least = KITHI_CROWDED * f->head.rate;
+    double least = KITHI_CROWDING_MARGIN * f->head.rate;
     double limit = f->crowding.rate > least ? f->crowding.rate : least;
     return suspect && kithi_crowding_rate(f, f, shared, ops) > limit;
 }

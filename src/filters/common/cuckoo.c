@@ -74,7 +74,7 @@ const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) 
 
 /* ---- planning ---- */
 
-/* The bits that select a slot of the filter and a fingerprint must together fit in 60 bits of the digest. */
+/* The most bits of a digest that may be used to select a slot of the filter and a fingerprint: see core/mix.h. */
 #define DIGEST_BITS 60
 #define FEW_KEYS 1000
 
@@ -101,7 +101,8 @@ kith_status kithi_cf_choose(kithi_fit_layout fit, const kithi_request *request, 
     return KITH_OK;
 }
 
-/* The keys do not all fit if no slot can be freed for one of them, or if the stash of a region is full. */
+/* The keys do not all fit if no slot can be freed for one of them, or if a region needs more entries than its stash
+ * has. */
 kithi_expectation kithi_cf_expect(kithi_fit_layout fit, kithi_fit_size size, uint64_t n) {
     return (kithi_expectation){
         kithi_fit_rate(&fit, &size, n),

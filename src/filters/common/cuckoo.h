@@ -7,18 +7,22 @@
  * places with even numbers are one half, and those with odd numbers are the other. A key has one place in each half
  * (except in cuckoo with alternate=simple or alternate=xor, where both may be in the same half). The digest of a key
  * gives its region, its first place there and its fingerprint. A place and a fingerprint determine the candidates of
- * the key: the slots in which it may be stored, and the code that it has in each of them. Code 0 is an empty slot.
- * has() returns true when one of the candidate slots holds its code. Regions share no byte, not even in 8-byte loads
- * and stores, so threads can build them independently. A region has at most 2^18 slots, which keeps a search in cache
- * (more only in cuckoo with one slot per bucket, b = 1, or with alternate=xor).
+ * the key: the slots in which it may be stored, and the code that it has in each of them. Code 0 is an empty slot. A
+ * slot that is not empty holds an entry. has() returns true when one of the candidate slots holds the key's code.
+ *
+ * Regions share no byte, not even in 8-byte loads and stores, so threads can build them independently. Plans give a
+ * region at most 2^18 slots, which keeps a search in cache (more only in cuckoo with one slot per bucket, b = 1, or
+ * with alternate=xor).
  *
  * If all candidate slots of a new key are taken, a breadth-first search from them finds the shortest chain of entries
  * in which each entry can move to the slot of the next one, and the last to an empty slot. Nothing moves until the
- * chain is found, so a failed search leaves every byte unchanged. The search visits each slot of the region at most
- * once, and at most KITHI_FIT_SEARCH_SLOTS slots (filters/common/cuckoo_search.h). cuckoo can use a random walk
- * instead, which is undone if it fails (filters/common/cuckoo_walk.h). If the search fails because too many keys have
- * the same places and the same fingerprint, the new key or an older one of them goes to the stash of the region
- * (filters/common/cuckoo_stash.h). Lookups do not read the stash.
+ * chain is found, so a failed search leaves every byte unchanged. The number of slots that a search visits is bounded
+ * (filters/common/cuckoo_search.h). cuckoo can use a random walk instead, which is undone if it fails
+ * (filters/common/cuckoo_walk.h).
+ *
+ * If the search fails because too many keys have the same places and the same fingerprint, one of these keys goes to
+ * the stash of the region, a short list of entries (filters/common/cuckoo_stash.h). Lookups do not read the stash,
+ * because each entry in it is equal to one in a slot.
  *
  * A kind defines a kithi_cf_layout. It says where the two places of a key are and which code the key has there, and
  * converts a slot and its code back to a place and a fingerprint (`decode_entry`). A lazily opened body may hold any
@@ -71,15 +75,15 @@ static inline void kithi_cf_set(const kith_filter *f, uint8_t *region, uint32_t 
 
 /* ---- places as words ---- */
 
-/* Returns a word in which the highest bit is set in every slot that is 0 and, unlike in the result of
- * kithi_zero_slots(), in no other slot. */
-KITHI_INLINE uint64_t kithi_all_zero_slots(const kithi_cf_geometry *g, uint64_t slots) {
+/* Like kithi_zero_slots(), but exact: returns a word in which the highest bit is set in every slot that is 0, and in no
+ * other slot. */
+KITHI_INLINE uint64_t kithi_exact_zero_slots(const kithi_cf_geometry *g, uint64_t slots) {
     uint64_t below = g->high_bits - g->low_bits; /* in each slot, all bits except the highest */
     return ~(((slots & below) + below) | slots) & g->high_bits;
 }
 
-/* Counts the slots whose highest bit is set; no other bits may be set. The multiplication sums them in the last
- * slot. */
+/* Returns how many slots have their highest bit set. No other bits may be set. The multiplication adds up these bits in
+ * the last slot of the word. */
 KITHI_INLINE unsigned kithi_count_slots(const kithi_cf_geometry *g, uint64_t highest_bits) {
     uint64_t sums = (highest_bits >> (g->slot_bits - 1)) * g->low_bits;
     return (unsigned)(sums >> g->last_shift & ((UINT64_C(1) << g->slot_bits) - 1));
@@ -126,7 +130,7 @@ static inline unsigned kithi_cf_matches(const kith_filter *f, const uint8_t *reg
     return matches;
 }
 
-/* Sets rate_now to the exact rate, in one pass over the slots, and cells_used. */
+/* Sets cells_used, and sets rate_now to the exact rate, which takes a pass over all slots. */
 KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filter *f, kith_filter_stats *stats) {
     uint64_t region_slots = layout->region_slots(&f->geometry.cf), regions = f->geometry.cf.regions;
     /* entries[m]: number of entries with m - 1 others that have the same places and the same fingerprint */
@@ -143,15 +147,15 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
             entries[kithi_cf_matches(f, region, &candidates)]++;
         }
     }
-    /* An absent key is a false positive if an entry has its places and fingerprint. So the rate depends on how many
-     * different entries there are: m equal ones count once. */
-    double occupied = 0;
+    /* An absent key is a false positive if an entry has its places and fingerprint. So the rate depends on the number
+     * of distinct entries: m equal ones count once. */
+    double distinct = 0;
     for (unsigned m = 1; m <= KITHI_CANDIDATES_MAX; m++)
-        occupied += (double)entries[m] / m;
+        distinct += (double)entries[m] / m;
     /* The number of combinations of a pair of places and a fingerprint: see plan/fit.h. */
     double combinations = (double)regions * (double)f->geometry.cf.half * (double)f->geometry.cf.fingerprint_max;
     stats->cells_used = f->head.count > f->head.fill ? f->head.count - f->head.fill : 0; /* the others are in stashes */
-    stats->rate_now = occupied / combinations;
+    stats->rate_now = distinct / combinations;
 }
 
 /* The functions check, salvage, recount, detach and state_bytes of kithi_kind. `state` is the memory of the search

@@ -1,14 +1,15 @@
 /* Repairs the body of a cuckoo kind of which some pages are damaged. See filters/common/cuckoo.h for the layout.
  *
- * An entry is a fingerprint, and nothing else in the filter says what it was, so a damaged one cannot be restored. The
- * content of a damaged page is kept: usually only a few of its bytes are wrong, and lookups still find the entries in
- * the other bytes. A wrong code does little harm: it is only one more entry that other keys may match by chance. Codes
- * that no key can have in their slot are cleared.
+ * An entry is only a fingerprint, and nothing else in the filter determines it, so a damaged entry cannot be restored.
+ * The content of a damaged page is kept: usually only a few of its bytes are wrong, and lookups still find the entries
+ * in the other bytes. A wrong code does little harm: it is only one more entry that other keys may match by chance.
+ * Codes that no key can have in their slot are cleared.
  *
  *     1   clear invalid codes, and the unused bits after the slots
  *     2   if there are now more entries than the capacity allows, clear entries of damaged pages
- *     3   stashes: drop invalid entries, and sort the others. If no slot has the twin of an entry (cuckoo_stash.h), a
- *         lookup does not find its key, so the entry moves to an empty candidate slot; if there is none, it is dropped
+ *     3   stashes: drop invalid entries, and sort the others. If no slot has the twin of an entry (an equal entry:
+ *         cuckoo_stash.h), a lookup does not find its key, so the entry moves to an empty candidate slot. If there is
+ *         none, it is dropped
  *
  * The count in the header minus the number of entries in good pages is the number of entries that were in damaged
  * pages. At most that many keys are lost. In this file, a page whose checksum is lost counts as damaged, too. */
@@ -22,7 +23,7 @@ typedef struct body {
 } body;
 
 /* Returns whether the bits `from` … `to` - 1 of a region are all in good pages. */
-static bool is_good(const body *b, uint64_t region, uint64_t from, uint64_t to) {
+static bool bits_are_good(const body *b, uint64_t region, uint64_t from, uint64_t to) {
     uint64_t start = region * b->f->geometry.cf.stride;
     uint64_t last = (start + (to - 1) / 8) / KITHI_PAGE_BYTES;
     for (uint64_t page = (start + from / 8) / KITHI_PAGE_BYTES; page <= last; page++)
@@ -33,7 +34,7 @@ static bool is_good(const body *b, uint64_t region, uint64_t from, uint64_t to) 
 
 static bool slot_is_good(const body *b, uint64_t region, uint64_t slot) {
     uint64_t bits = b->f->geometry.cf.slot_bits;
-    return is_good(b, region, slot * bits, (slot + 1) * bits);
+    return bits_are_good(b, region, slot * bits, (slot + 1) * bits);
 }
 
 static uint8_t *region_of(const body *b, uint64_t region) {
@@ -77,7 +78,7 @@ static uint64_t clear_excess(const body *b, uint64_t excess) {
     return cleared;
 }
 
-/* Puts an entry into an empty candidate slot; returns false if there is none. */
+/* Puts an entry into one of its candidate slots that is empty; returns false if there is none. */
 static bool put_in_slot(const body *b, uint8_t *region, const kithi_candidates *candidates) {
     for (unsigned i = 0; i < candidates->count; i++)
         if (kithi_cf_get(b->f, region, candidates->slot[i]) == 0) {
@@ -96,12 +97,12 @@ static void rebuild_stash(const body *b, uint64_t r, uint64_t *used, uint64_t *s
         /* Of the first i entries, some stay in the stash. The words before word i now hold these entries in order, and
          * then zeros. Entry i is taken out, and added again if it stays. */
         uint64_t entry = kithi_stash_get(g, region, i);
-        uint64_t at = 8 * (g->stash_at + 8 * i);
+        uint64_t first_bit = 8 * (g->stash_at + 8 * i);
         kithi_candidates candidates;
         kithi_store64(kithi_stash_word(g, region, i), 0);
         if (entry == 0 || !kithi_stash_candidates(b->layout, g, entry, &candidates))
             continue;
-        *good += is_good(b, r, at, at + 64);
+        *good += bits_are_good(b, r, first_bit, first_bit + 64);
         if (kithi_cf_matches(b->f, region, &candidates) > 0) {
             kithi_stash_add(g, region, entry);
             ++*stashed;

@@ -1,12 +1,13 @@
 /* filters/common/cuckoo_search.h: the search of the cuckoo kinds for a free slot, the use of the stash, and merge. See
  * filters/common/cuckoo.h for the layout, and cuckoo_batch.h for has, copies, add and remove.
  *
- * Choice of place. A new key goes to the bucket with more empty slots, or to the first if they are equal. At a load of
- * 0.95 with b = 4 slots per bucket, one add in twelve then finds both buckets full, instead of one in eight if the
- * first bucket is always preferred. Windows gain nothing from this, so overlap uses the second window only if the first
- * is full.
+ * Choice of place. A new key goes to the bucket with more empty slots, or to the first bucket if both have equally
+ * many. While a filter with b = 4 slots per bucket is filled to its capacity (a load of 0.96), one add in twelve then
+ * finds both buckets full. If the first bucket were always preferred, it would be one add in eight. Windows gain
+ * nothing from this, so overlap uses the second window only if the first is full.
  *
- * The search is breadth-first and starts from the two places of the new key. It takes one place after the other from a
+ * The search looks for a chain of entries in which each can move to the slot of the next one, and the last to an empty
+ * slot. It is breadth-first and starts from the two places of the new key. It takes one place after the other from a
  * queue and examines its entries. Each entry can move to its other place and, in overlap, to the other slot of its own
  * window. If the place to which an entry can move has an empty slot, the chain is complete; otherwise that place is
  * added to the queue.
@@ -17,29 +18,32 @@
  * in the queue can move. The set `seen` has the first slot of every place that was queued. In overlap there is another
  * set, `tried`, of the slots whose entries were examined: windows overlap, and a slot must not be in a chain twice.
  *
- * In overlap, another search comes first, the short search (filters/common/window_search.h), which does without these
- * sets. It finds most chains, and they are the ones that the search in this file, the general search, would find.
+ * The search in this file is called the general search. In overlap, another one comes first, the short search
+ * (filters/common/window_search.h), which does without these sets. It finds most chains, and they are the same ones
+ * that the general search would find.
  *
- * The bound. To visit a slot is to examine its entry. For each entry, the slots of its other place are also tested for
- * an empty one. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for KITHI_FIT_SEARCH_SLOTS
- * divided by the number of slots in a place, and a place for which it has no space is not visited. In overlap, the
- * short search comes first, and visits at most KITHI_WINDOW_ITEMS slots. In both kinds, if the general search fails
+ * The bound. To visit a slot is to examine its entry. (For each entry, the slots of its other place are also tested for
+ * an empty one; this does not count as a visit.) A search visits at most KITHI_FIT_SEARCH_SLOTS slots. For this, the
+ * length of the queue is limited to KITHI_FIT_SEARCH_SLOTS divided by the number of slots in a place. A place for which
+ * the queue has no space is not visited, and the search is said to be cut off. It then proves nothing about the slots
+ * that it has not visited. Regions with fewer places than the limit are searched completely. plan/fit.h describes how
+ * improbable it is that a search is cut off before the filter is at its capacity.
+ *
+ * In overlap, the short search visits at most KITHI_WINDOW_ITEMS slots more. In both kinds, if the general search fails
  * without having been cut off, the search for an entry that can go to the stash visits the same slots a second time.
  * kithi_cf_search_slots() is the sum of all this. So an add that fails takes less than a millisecond, even if an
- * attacker fills a region completely. A search that was cut off at this bound proves nothing about the slots that it
- * has not seen. plan/fit.h computes how improbable it is that a search is cut off before the filter is at its capacity.
- * Regions with fewer places than the queue has space for are searched completely.
+ * attacker fills a region completely.
  *
  * The memory for the queue and the sets is allocated by the first search and kept in the handle. The queue takes 12
- * bytes per place. Each set is a bitmap of one bit per slot of the region. A region of more than 2^18 slots (only with
- * b = 1 or alternate=xor) has a hash table instead, because the first searches would spend more time on the page faults
- * of large bitmaps than on anything else.
+ * bytes per place. Each set is a bitmap of one bit per slot of the region. A region of more than 2^18 slots (planned
+ * only with b = 1 or alternate=xor) has a hash table instead, because the first searches would spend more time on the
+ * page faults of large bitmaps than on anything else.
  *
- * The stash. If a search fails without having been cut off, no entry that it can reach can move to an empty slot. If a
- * slot of the new key holds its code already, the key goes to the stash. Otherwise one of the entries that the search
- * has reached goes to the stash: one that has a twin, that is, another entry with the same places and the same
- * fingerprint. Its slot is then the end of a chain, in place of an empty slot. If no entry has a twin, or if the stash
- * is full, the add fails.
+ * The stash. If a search fails without having been cut off, none of the entries that it has reached can move to an
+ * empty slot. If a slot of the new key holds the key's code already, the key goes to the stash. Otherwise one of the
+ * entries that the search has reached goes to the stash: one that has a twin, that is, another entry with the same
+ * places and the same fingerprint. The slot that it leaves is then the end of a chain. If no entry has a twin, or if
+ * the stash is full, the add fails.
  *
  * Everything here is compiled into each kind, with the functions of that kind's layout as constants. */
 #ifndef KITHI_FILTERS_CUCKOO_SEARCH_H
@@ -86,7 +90,8 @@ static inline uint64_t kithi_search_limit(const kithi_cf_layout *layout, const k
     return g->places < bound ? g->places + 1 : bound;
 }
 
-/* Returns the most items, which are slots, that the short search may queue; 0: there is no short search. */
+/* Returns the most items (entries to examine) that the short search may queue; 0: there is no short search. It uses the
+ * memory of the general search's queue, so it may queue at most as many items as that queue has space for places. */
 static inline uint32_t kithi_search_window_items(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
     uint64_t limit = kithi_search_limit(layout, g);
     if (!kithi_window_search_is_possible(layout, g))
@@ -105,7 +110,7 @@ static inline uint64_t kithi_cf_search_slots(const kithi_cf_layout *layout, cons
     return 2 * places * slots + kithi_search_window_items(layout, g);
 }
 
-/* Allocates what a search in a region needs. */
+/* Allocates what a search in a region needs; returns NULL if there is no memory. */
 static inline kithi_search *kithi_search_new(const kithi_cf_layout *layout, const kithi_cf_geometry *g,
                                              const kith_allocator *allocator) {
     uint64_t limit = kithi_search_limit(layout, g), region_slots = layout->region_slots(g);
@@ -135,8 +140,8 @@ static inline kithi_search *kithi_search_new(const kithi_cf_layout *layout, cons
     return s;
 }
 
-/* Adds `key` to a hash table; returns whether it was new. An entry has the number of its search in the high bits.
- * Entries of earlier searches count as empty, so they need not be removed. */
+/* Adds `key` to a hash table; returns whether it was new. An entry of the table has the number of its search, `round`,
+ * in the high 32 bits. Entries of earlier searches count as empty, so they need not be removed. */
 KITHI_OUTLINE bool kithi_search_insert(uint64_t *table, uint64_t mask, uint32_t round, uint64_t key) {
     uint64_t entry = (uint64_t)round << 32 | key;
     for (uint64_t i = kithi_mix(key);; i++) {
@@ -165,8 +170,8 @@ KITHI_INLINE bool kithi_search_mark(const kithi_search *s, kithi_search_set set,
 }
 
 /* Adds a place to the queue, unless it was queued before or the queue is full. */
-KITHI_INLINE void kithi_search_queue(const kithi_search *s, uint32_t *tail, uint32_t first, uint32_t parent,
-                                     uint32_t via) {
+KITHI_INLINE void kithi_search_enqueue(const kithi_search *s, uint32_t *tail, uint32_t first, uint32_t parent,
+                                       uint32_t via) {
     if (*tail < s->limit && kithi_search_mark(s, KITHI_SEEN, first))
         s->queue[(*tail)++] = (kithi_search_item){first, parent, via};
 }
@@ -182,7 +187,7 @@ static inline bool kithi_cf_candidates_of_entry(const kithi_cf_layout *layout, c
 }
 
 /* Where the entries of a place can move. Entry i can move within its own place, which begins with slot own[i], and to
- * its other place, which begins with slot other[i]. The two are equal if the entry cannot move. */
+ * its other place, which begins with slot other[i]. own[i] and other[i] are equal only if the entry cannot move. */
 typedef struct kithi_search_targets {
     uint32_t own[KITHI_CANDIDATES_MAX / 2], other[KITHI_CANDIDATES_MAX / 2];
 } kithi_search_targets;
@@ -220,8 +225,8 @@ KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kithi
     for (unsigned i = 0; i < slots; i++) {
         if (targets->own[i] == targets->other[i] || (layout->windows && !kithi_search_mark(s, KITHI_TRIED, here + i)))
             continue;
-        /* The entry's own place (which = 0) is a target only if another place is being examined. This happens only in
-         * overlap, where a slot is in two windows and its entry may belong to the other one. */
+        /* The entry's own place (which = 0) is a target only if it is not the place that is being examined. This
+         * happens only in overlap, where a slot is in two windows and its entry may belong to either. */
         for (unsigned which = targets->own[i] == here; which < 2; which++) {
             uint32_t first = which == 0 ? targets->own[i] : targets->other[i];
             unsigned empty = kithi_cf_empty_slot(g, region, first, slots);
@@ -229,15 +234,15 @@ KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kithi
                 *end = (kithi_search_end){here + i, first, first + empty};
                 return true;
             }
-            kithi_search_queue(s, tail, first, at, here + i);
+            kithi_search_enqueue(s, tail, first, at, here + i);
         }
     }
     return false;
 }
 
-/* Moves every entry of the chain to the slot of the next one. Begins with the last entry, which `end` describes and
- * whose place has the queue index `at`, and ends with an entry in a place of the new key. Returns the slot that became
- * free there. */
+/* Moves every entry of the chain to the slot of the next one. Begins with the last entry: `end` describes it, and its
+ * place has the queue index `at`. Ends with an entry in a place of the new key. Returns the slot that became free
+ * there. */
 static inline uint32_t kithi_search_shift(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                           const kithi_search *s, uint32_t at, kithi_search_end end) {
     for (;;) {
@@ -297,9 +302,9 @@ static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith
 
 /* Searches breadth-first from the places that begin with the slots `roots`, visits at most search->limit places, and
  * moves the entries of the chain that it finds. Sets *freed to the slot that became free. If no chain ends in an empty
- * slot and `evict` is true, a chain may end at an entry that goes to the stash. (Not if the search was cut off: the
- * reason is then that the region has few empty slots, and the stash is only for keys with equal places and
- * fingerprints.) */
+ * slot and `evict` is true, a chain may end at an entry that goes to the stash. This is not done if the search was cut
+ * off: it then failed because the region has few empty slots, and the stash is only for keys with equal places and
+ * fingerprints. */
 KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                            const uint32_t roots[2], bool evict, kithi_search *search, uint32_t *freed) {
     /* Local copies: stores to the queue and to the sets cannot alias them, so the compiler need not load them again. */
@@ -309,7 +314,7 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
     kithi_search_end end;
     uint32_t tail = 0;
     for (unsigned i = 0; i < 2; i++) {
-        kithi_search_queue(&s, &tail, roots[i], KITHI_NO_PARENT, 0);
+        kithi_search_enqueue(&s, &tail, roots[i], KITHI_NO_PARENT, 0);
         kithi_search_find_targets(layout, &g, region, roots[i], &targets[i]);
     }
     kith_status status = KITH_E_FULL;
@@ -330,7 +335,7 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
     search->examined = at + (status == KITH_OK);
     search->was_cut = tail == s.limit;
     unsigned slots = layout->place_slots(&g);
-    /* An upper bound: places that are queued count as visited, and so does a short search, which may come first. */
+    /* An upper bound: all queued places count as visited, and so do the slots that a short search may have visited. */
     uint32_t visited = s.window_items + tail * slots;
     if (status != KITH_OK && evict && tail < s.limit && !kithi_stash_is_full(&g, region)) {
         visited += tail * slots;
@@ -341,11 +346,11 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
     return status;
 }
 
-/* After a general search, sets window_items, the number of items that the next short searches may queue. A general
- * search, except the first, starts when a short search has reached this limit (or a code that no key can have). If the
- * general search examined many places, the limit rises. If it examined few, the short search had filled its queue with
- * repeated entries, as it does among many copies of keys (window_search.h). Then the limit falls, and the next short
- * searches give up sooner. */
+/* After a general search, sets window_items, the number of items that the next short searches may queue. In overlap, a
+ * general search, except the first, follows a short search that has reached this limit (or a code that no key can
+ * have). If the general search examined many places, the limit rises. If it examined few, the short search had filled
+ * its queue with repeated entries, as it does among many copies of keys (window_search.h). Then the limit falls, and
+ * the next short searches give up sooner. */
 static inline void kithi_search_adapt(kithi_search *s) {
     uint64_t most = s->limit < KITHI_WINDOW_ITEMS ? s->limit : KITHI_WINDOW_ITEMS;
     uint64_t items = (uint64_t)KITHI_WINDOW_ITEMS_PER_PLACE * s->examined;
@@ -354,9 +359,9 @@ static inline void kithi_search_adapt(kithi_search *s) {
         s->window_items = (uint32_t)(items < most ? items : most);
 }
 
-/* Frees one of the slots of `candidates`, which are all taken, by moving other entries, and stores the code there. If
- * `evict` is true, one of these entries may go to the stash. If it returns KITH_E_FULL, *proven is true if the search
- * was complete, that is, if certainly no sequence of moves frees a slot. */
+/* Frees one of the slots of `candidates`, which are all taken, by moving other entries, and stores the key's code
+ * there. If `evict` is true, one of these entries may go to the stash. If the result is KITH_E_FULL, *proven says
+ * whether it is certain that no sequence of moves frees a slot: the search was not cut off. */
 static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                                   const kithi_candidates *candidates, bool evict, bool *proven) {
     *proven = false;
@@ -383,10 +388,10 @@ KITHI_INLINE bool kithi_cf_prefers_second(const kithi_cf_layout *layout, const u
     return layout->windows ? empty[0] == 0 : empty[1] > empty[0];
 }
 
-/* Like kithi_cf_free_and_store(), with the short search. Returns false if that finds no empty slot, although there may
+/* Like kithi_cf_free_and_store(), with the short search. Returns false if that has found no empty slot; there may still
  * be one. */
-static inline bool kithi_cf_store_in_windows(const kith_filter *f, uint8_t *region,
-                                             const kithi_candidates *candidates) {
+static inline bool kithi_cf_store_by_short_search(const kith_filter *f, uint8_t *region,
+                                                  const kithi_candidates *candidates) {
     const kithi_search *s = f->state;
     if (s == NULL) /* the first search allocates the memory: kithi_cf_free_and_store */
         return false;
@@ -408,7 +413,7 @@ static inline kith_status kithi_cf_store_in_full_places(const kithi_cf_layout *l
     const kithi_cf_geometry *g = &f->geometry.cf;
     unsigned twins = is_new ? 0 : kithi_cf_matches(f, region, candidates);
     if (twins < candidates->count) {
-        if (layout->windows && kithi_cf_store_in_windows(f, region, candidates))
+        if (layout->windows && kithi_cf_store_by_short_search(f, region, candidates))
             return KITH_OK;
         bool proven;
         kith_status status = kithi_cf_free_and_store(layout, f, region, candidates, twins == 0, &proven);
@@ -437,7 +442,7 @@ KITHI_INLINE kith_status kithi_cf_put(const kithi_cf_layout *layout, kith_filter
     return kithi_cf_store_in_full_places(layout, f, region, candidates, false);
 }
 
-/* Stores a key that has no empty candidate slot. For `is_new` and the status see kithi_cf_store_in_full_places. */
+/* kithi_cf_store_in_full_places() for the entry of a digest. */
 static inline kith_status kithi_cf_store_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
                                                    bool is_new) {
     kithi_candidates candidates;
@@ -464,7 +469,7 @@ KITHI_OUTLINE uint64_t kithi_cf_copies_with_stash(const kithi_cf_layout *layout,
     return in_slots + kithi_stash_count(g, region, kithi_stash_entry(layout, g, &candidates));
 }
 
-/* Removes a key from the stash of its region, if it is there. */
+/* Removes a key from the stash of its region; returns false if it is not there. */
 KITHI_OUTLINE bool kithi_cf_remove_stashed(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);

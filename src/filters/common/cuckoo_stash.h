@@ -2,18 +2,19 @@
  * Kirsch, Mitzenmacher, Wieder, "More Robust Hashing: Cuckoo Hashing with a Stash", 2009).
  *
  * Keys with the same two places and the same fingerprint have the same c candidate slots. More than c such keys do not
- * fit, however many slots of the region are empty. Wider fingerprints would make this less likely, at the price of a
- * bit for every key; the stash costs a few words per region (plan/fit.h says how many).
+ * fit, however many slots of the region are empty. Wider fingerprints would make this less likely, but cost a bit or
+ * more for every key. The stash costs a few words per region (plan/fit.h says how many).
  *
  *     region  | slots | zeros, if any | entry 0 | entry 1 | … | entry g->stash - 1 |        8 bytes each
- *     entry   (the smaller of the two places) * 2^32 + fingerprint; in increasing order, then 0 for unused entries
+ *     entry   (the smaller of its two place numbers) * 2^32 + fingerprint; in increasing order, then 0 for unused ones
  *
- * Lookups do not read the stash, because of this invariant: for each entry in the stash, a slot has an entry with the
- * same places and the same fingerprint, its twin. A lookup of a key whose entry is in the stash finds the twin.
+ * Lookups do not read the stash. An invariant makes this possible: for each entry in the stash, a slot has an entry
+ * with the same places and the same fingerprint, its twin. A lookup of a key whose entry is in the stash finds the
+ * twin.
  *
  *     add      moves an entry to the stash only if it has a twin in a slot
  *     search   moves an entry between its own candidate slots, so the twin stays
- *     remove   takes the entry in the stash, if there is one, before the one in the slot
+ *     remove   takes an entry of the key from the stash, if there is one, and only otherwise from a slot
  *
  * head.fill is the number of entries in all stashes. If it is 0, remove() and copies() do not read the stash. When
  * several threads build a filter, the handle of each thread counts only the entries that this thread added, so its fill
@@ -34,7 +35,7 @@ static inline uint64_t kithi_stash_get(const kithi_cf_geometry *g, const uint8_t
     return kithi_load64(region + g->stash_at + i * sizeof(uint64_t));
 }
 
-/* Returns the number of entries: those before the first 0. */
+/* Returns the number of entries in use: those before the first 0. */
 static inline uint64_t kithi_stash_used(const kithi_cf_geometry *g, const uint8_t *region) {
     uint64_t used = 0;
     while (used < g->stash && kithi_stash_get(g, region, used) != 0)

@@ -1,16 +1,16 @@
 /* filters/common/cuckoo_walk.h: the random walk of the original cuckoo filter (Fan et al., 2014), for insert=walk.
  *
- * A new key whose two places are full takes the slot of a random entry of one of them. That entry takes a free slot of
- * its other place or, if there is none, that of a random entry there, and so on, for at most `kicks` entries. The hand
- * holds the entry that has no slot at the moment.
+ * A new key whose two places are full kicks out a random entry of one of them: it takes the slot of that entry. The
+ * entry then takes a free slot of its other place or, if there is none, kicks out a random entry there, and so on. A
+ * walk has at most `kicks` kicks. The entry that has no slot at the moment is said to be in the hand.
  *
  *     hand = new key    p0 | a b c d |    kick 0: hand takes the slot of c, c goes to its other place
  *     hand = c          p1 | e f g h |    kick 1: hand takes the slot of e, …
  *     hand = e          p2 | i j . k |    a free slot: done
  *
- * The random numbers are computed from the new key's region, place and fingerprint. These are hashed to 64 bits, the
- * digest of the walk, and kick i uses word i of that digest (kithi_mixed_word in core/mix.h). So nothing needs to be
- * stored, and equal operations give equal bytes.
+ * The random numbers are computed from the new key's region, first place and fingerprint. These are hashed to 64 bits,
+ * the digest of the walk, and kick i uses word i of that digest (kithi_mixed_word in core/mix.h). So no state of a
+ * random number generator is needed, and equal operations give equal bytes.
  *
  * Choosing slots this way also makes the walk reversible without a record of it. The entry in the hand came from its
  * other place, and the word of the kick that took it says from which slot. A walk that fails is undone kick by kick,
@@ -20,7 +20,8 @@
 
 #include "filters/common/cuckoo.h"
 
-/* Returns the index within its place of the first empty slot, or `slots` if there is none. */
+/* Returns the index of the first empty slot within the place that begins with slot `first` and has `slots` slots.
+ * Returns `slots` if there is none. */
 KITHI_INLINE unsigned kithi_cf_empty_slot(const kithi_cf_geometry *g, const uint8_t *region, uint32_t first,
                                           unsigned slots) {
     uint64_t bit = first * g->slot_bits;
@@ -38,7 +39,7 @@ typedef struct kithi_walk {
     uint32_t first;  /* first slot of the place that the walk has reached */
 } kithi_walk;
 
-/* Exchanges the entry in the hand with the one that kick i selects in the place. */
+/* Exchanges the entry in the hand with the one that kick i selects in the place of the walk. */
 static inline void kithi_walk_swap(const kith_filter *f, uint8_t *region, kithi_walk *walk, uint64_t i,
                                    unsigned slots) {
     uint32_t slot =

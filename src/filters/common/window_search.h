@@ -4,7 +4,7 @@
  *
  * Most searches end soon: while a filter is filled to its capacity, 60% of them examine at most two windows. The sets
  * of the general search would cost more than such a search itself, so the short search has none. It examines the same
- * entries in the same order, except that it may examine an entry twice, if there are two ways to reach it.
+ * entries in the same order, except that it may examine an entry more than once, if there are several ways to reach it.
  *
  * Repeated entries do not change the result. Nothing moves during a search, so an entry that could not move to an empty
  * slot the first time cannot do so the second time, and the slots to which it leads are in the queue already. So the
@@ -31,13 +31,12 @@
 
 #include "filters/common/cuckoo.h"
 
-/* An item of the queue: an entry to examine. It is queued because another entry (or the new key) could move to its
- * slot.
+/* An item of the queue: an entry to examine. It is queued because another entry P (or the new key) could move to its
+ * slot, within a window of P.
  *
- *     bits 0 … 31   its slot
- *     bit 32        the slot is in a window of the other entry: 0 if it is the first slot of that window, 1 if it is
- *                   the second
- *     bits 33 …     queue index of the other entry; KITHI_WINDOW_NEW_KEY if it is the new key */
+ *     bits 0 … 31   its slot: the bit of the region at which the slot begins
+ *     bit 32        0 if this is the first slot of that window of P, 1 if it is the second
+ *     bits 33 …     queue index of P; KITHI_WINDOW_NEW_KEY if P is the new key */
 typedef uint64_t kithi_window_item;
 
 #define KITHI_WINDOW_SECOND (UINT64_C(1) << 32)    /* bit 32 of an item */
@@ -47,16 +46,16 @@ typedef uint64_t kithi_window_item;
 /* The most items that are queued. None of the 175,000 searches that fill a filter with 10^6 keys needs more. */
 #define KITHI_WINDOW_ITEMS 4096
 /* kithi_search_adapt() may reduce this limit to KITHI_WINDOW_ITEMS_PER_PLACE items for each place that the last general
- * search examined, but not below KITHI_WINDOW_ITEMS_MIN. Without repeated entries, a short search queues only four to
- * five items per place. */
+ * search examined, but not below KITHI_WINDOW_ITEMS_MIN. Without repeated entries, a short search needs fewer: it
+ * queues only four to five items per place. */
 #define KITHI_WINDOW_ITEMS_MIN 64
 #define KITHI_WINDOW_ITEMS_PER_PLACE 8
 
 #define KITHI_WINDOW_ROOTS 4   /* the slots of a new key */
 #define KITHI_WINDOW_TARGETS 3 /* the most items that one entry adds to the queue */
 
-/* The end of a chain: the entry with queue index `at` can move to `slot`, which is empty. `second` is 1 if that is the
- * second slot of its window, otherwise 0. */
+/* The end of a chain: the entry with queue index `at` can move to `slot`, which is empty. `second` is 1 if `slot` is
+ * the second slot of the window to which the entry moves, otherwise 0. */
 typedef struct kithi_window_end {
     uint32_t at, slot, second;
 } kithi_window_end;
@@ -67,8 +66,8 @@ static inline bool kithi_window_search_is_possible(const kithi_cf_layout *layout
     return layout->windows && g->form == KITHI_ONE_WORD && layout->region_slots(g) * g->slot_bits <= UINT32_MAX;
 }
 
-/* Searches from the slots of a new key, which are all taken. `queue` has space for `limit` items. Returns false if it
- * finds no empty slot, although there may be one. */
+/* Searches from `roots`, the numbers of a new key's slots, which are all taken. `queue` has space for `limit` items.
+ * Returns true and sets *end if it finds an empty slot. If it returns false, there may still be one. */
 KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *region,
                                      const uint32_t roots[KITHI_WINDOW_ROOTS], kithi_window_item *queue, uint64_t limit,
                                      kithi_window_end *end) {
@@ -94,9 +93,9 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
             return false;
 
         /* The other slot of the entry's own window. This item was queued because another entry P (or the new key) could
-         * move to this slot within a window W of P. If W is also the window of the entry in this slot, both slots of W
-         * are in the queue already, and the other one is not queued again. W is that window if bit 32 of the item
-         * equals the lowest bit of the code. */
+         * move to this slot within a window W of P. If W is also the own window of the entry in this slot, both slots
+         * of W are in the queue already, and the other one is not queued again. This is so if bit 32 of the item equals
+         * the lowest bit of the code. */
         uint64_t beside = own + slot_bits - step;
         if ((kithi_cf_word(region, beside, KITHI_ONE_WORD) & first) == 0) {
             *end = (kithi_window_end){(uint32_t)(from / KITHI_WINDOW_INDEX_ONE), (uint32_t)beside,
@@ -111,7 +110,8 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
          * windows within their halves add up to s, modulo half. In bits: `sum` is s * slot_bits, and the other window
          * begins at bit sum - own_in_half of its half, modulo half_bits. If the own window is in the left half, own is
          * own_in_half, and the right half begins at right_half. If it is in the right half, own is right_half +
-         * own_in_half, and the left half begins at 0. The bit is sum + right_half - own in both cases. */
+         * own_in_half, and the left half begins at 0. In both cases the bit is sum + right_half - own, plus half_bits
+         * if sum < own_in_half. */
         uint64_t sum = (kithi_spread(fingerprint) * half >> 32) * slot_bits;
         uint64_t other = sum + right_half - own + (sum < own_in_half ? half_bits : 0);
         uint64_t slots = kithi_cf_word(region, other, KITHI_ONE_WORD);
