@@ -1,16 +1,17 @@
 /* fuse: the binary fuse filter, a static filter (Graf, Lemire, "Binary Fuse Filters: Fast and Smaller Than Xor
  * Filters", 2022).
  *
- * A key has a fingerprint of f bits and 3 (or 4) cells. The filter is built so that the XOR of the cells of each key is
- * its fingerprint; has() computes this XOR and compares. The XOR of an absent key's cells equals its fingerprint with
- * probability 2^-f. That is the rate, for any number of keys, also for none.
+ * Cells have f bits. A key has a fingerprint of f bits and 3 (or 4) cells. The filter is built so that the XOR of the
+ * cells of each key is its fingerprint; has() computes this XOR and compares. The XOR of an absent key's cells equals
+ * its fingerprint with probability 2^-f. That is the rate, for any number of keys, also for none.
  *
  * n keys need at least n cells, because each key determines the value of one. Construction by peeling (fuse_build.c)
- * succeeds with 1.125 n cells if a key has 3 cells, and with 1.075 n if it has 4. This is because the cells of a key
- * are in consecutive segments: the cells at the ends of the array have fewer keys, so that peeling can start there and
- * continue inwards. A key cannot be added later, because changing a cell breaks the keys that share it.
+ * succeeds with 1.125 n cells if a key has 3 cells, and with 1.075 n if it has 4. So few are enough because the cells
+ * of a key are in consecutive segments: the cells at the ends of the array have fewer keys, so that peeling can start
+ * there and continue inwards. If n is less than about 10^6, more cells per key are needed (choose_segments). A key
+ * cannot be added later, because changing a cell breaks the keys that share it.
  *
- *     body    | shard 0 | shard 1 | …                           a digest belongs to shard mulhi(digest, shards)
+ *     body    | shard 0 | shard 1 | …                           a digest belongs to shard digest * shards / 2^64
  *     shard   | seed, 8 bytes | cells of f bits, packed | padding: 7 bytes or more, to a multiple of 64 |
  *
  *     cells   |<- segment ->|<- segment ->|<- segment ->|<- segment ->|  …         segment: a power of two
@@ -23,13 +24,13 @@
  * keys plus 6 standard deviations. A shard gets more keys than that with probability 10^-9. Even then they usually fit,
  * because peeling still works with a few percent more keys.
  *
- * Attempts. If a shard cannot be built, the builder plans the filter again and starts the next attempt
- * (kithi_request.attempt). Attempts 1, 2 and 3 have 1/16, 1/8 and 3/16 more cells. From attempt 4 on there is a single
- * shard with all keys. This is for digests that are not hashes, which may all belong to one of several shards. A single
- * shard can be built from any distinct digests: the hash within a shard (kithi_fuse_hash) is a bijection of the digest
- * that depends on the seed.
+ * Attempts. If a shard cannot be built with any of 64 seeds, the builder plans the filter again and starts the next
+ * attempt (kithi_request.attempt). Attempts 1, 2 and 3 have 1/16, 1/8 and 3/16 more cells than attempt 0. Attempts 4 to
+ * 7 are like 0 to 3, but with a single shard for all keys. They are for digests that are not hashes: if there are
+ * several shards, all of these digests may belong to the same one. A single shard can be built from any distinct
+ * digests, because their hashes (kithi_fuse_hash) are distinct, too, and depend on the seed.
  *
- * The seed of a shard without keys is 0, and so are its cells. fuse_lookup.h says how a hash becomes cells and
+ * The seed of a shard without keys is 0, and its cells are 0. fuse_lookup.h says how a hash becomes cells and
  * fingerprint.
  *
  * Parameters, by index: 0: f; 1: cells per key; 2: cells in a segment; 3: number of segments in which the first cell of
@@ -67,19 +68,19 @@ static void choose_segments(double n, kithi_fuse_geometry *g) {
         log2_segment = floor(log(n) / log(2.91) - 0.5);
         cells_per_key = fmax(1.075, 0.77 + 0.305 * log(6e5) / log(n));
     }
-    g->segment = (uint64_t)exp2(fmax(log2_segment, 0));
-    if (g->segment > kithi_fuse_segment_max(g->arity))
-        g->segment = kithi_fuse_segment_max(g->arity);
-    uint64_t all = (uint64_t)ceil(round(n * cells_per_key) / (double)g->segment);
-    g->segments = all > g->arity ? all - (g->arity - 1) : 1;
+    g->segment_cells = (uint64_t)exp2(fmax(log2_segment, 0));
+    if (g->segment_cells > kithi_fuse_segment_max(g->arity))
+        g->segment_cells = kithi_fuse_segment_max(g->arity);
+    uint64_t all_segments = (uint64_t)ceil(round(n * cells_per_key) / (double)g->segment_cells);
+    g->segments = all_segments > g->arity ? all_segments - (g->arity - 1) : 1;
 }
 
 /* The number of keys that each shard must have cells for. */
 static double shard_keys(const kithi_request *request, uint64_t shards) {
     double mean = (double)request->capacity / (double)shards;
     double keys = shards == 1 ? mean : ceil(mean + SPREAD * sqrt(mean));
-    unsigned more = request->attempt < 4 ? request->attempt : request->attempt - 4; /* sixteenths */
-    return ceil(keys * (1 + more / 16.0));
+    unsigned extra_sixteenths = request->attempt < 4 ? request->attempt : request->attempt - 4;
+    return ceil(keys * (1 + extra_sixteenths / 16.0));
 }
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -95,14 +96,14 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     while (request->attempt < 4 && request->capacity / g.shards > SHARD_KEYS_MAX)
         g.shards *= 2;
     double keys = shard_keys(request, g.shards);
-    if (keys > 0.8 * (double)KITHI_FUSE_SHARD_CELLS_MAX)
+    if (keys > 0.8 * (double)KITHI_FUSE_SHARD_CELLS_MAX) /* there are 1.125 cells per key */
         return KITH_E_TOO_LARGE;
     choose_segments(keys, &g);
     if (log2((double)kithi_fuse_shard_cells(&g)) + log2((double)g.shards) + (double)g.cell_bits > DIGEST_BITS)
         return KITH_E_DIGEST_BITS;
     head->params[KITHI_PARAM_FUSE_CELL_BITS] = g.cell_bits;
     head->params[KITHI_PARAM_FUSE_ARITY] = g.arity;
-    head->params[KITHI_PARAM_FUSE_SEGMENT] = g.segment;
+    head->params[KITHI_PARAM_FUSE_SEGMENT_CELLS] = g.segment_cells;
     head->params[KITHI_PARAM_FUSE_SEGMENTS] = g.segments;
     head->params[KITHI_PARAM_FUSE_SHARDS] = g.shards;
     return KITH_OK;
@@ -130,13 +131,12 @@ static uint64_t regions(const kithi_head *head) {
 
 /* ---- lookups ---- */
 
+#define GROUP 64                         /* digests that are looked up together; their results fill a word */
 #define PREFETCH_MIN ((uint64_t)2 << 20) /* bytes; a smaller body is in cache, where prefetching only costs time */
 
 static bool has(const kith_filter *f, uint64_t digest) {
     return kithi_fuse_has_inline(&f->geometry.fuse, f->body, digest);
 }
-
-#define GROUP 64
 
 /* Looks up a group of at most GROUP digests. Bit i of the result is set if digest i may be in the set. */
 KITHI_INLINE uint64_t has_group(const kithi_fuse_geometry *g, const uint8_t *body, const uint64_t *digests,
@@ -145,8 +145,8 @@ KITHI_INLINE uint64_t has_group(const kithi_fuse_geometry *g, const uint8_t *bod
     for (size_t i = 0; i < count; i++) {
         const uint8_t *shard = one_shard ? body : kithi_fuse_shard(g, body, digests[i]);
         uint64_t hash = kithi_fuse_hash(digests[i], kithi_load64(shard));
-        uint64_t miss = kithi_fuse_difference(g, shard + KITHI_FUSE_SEED_BYTES, hash, arity, cell_bits);
-        word |= (uint64_t)(miss == 0) << i;
+        uint64_t difference = kithi_fuse_difference(g, shard + KITHI_FUSE_SEED_BYTES, hash, arity, cell_bits);
+        word |= (uint64_t)(difference == 0) << i;
     }
     return word;
 }
@@ -225,21 +225,21 @@ KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64
 
 /* ---- introspection ---- */
 
-/* `holds ^ sum` is what a cell would have to hold, with the other cells as they are, for the XOR of all to be the
- * fingerprint. `sum` is the same for all cells, so either all of them hold that value or none does. */
+/* `holds ^ difference` is what a cell would have to hold, with the other cells as they are, for the XOR of all to be
+ * the fingerprint. `difference` is the same for all cells, so either all of them hold that value or none does. */
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
     const kithi_fuse_geometry *g = &f->geometry.fuse;
     const uint8_t *shard = kithi_fuse_shard(g, f->body, digest), *cells = shard + KITHI_FUSE_SEED_BYTES;
     unsigned arity = (unsigned)g->arity, cell_bits = (unsigned)g->cell_bits;
     uint64_t at[KITHI_FUSE_ARITY_MAX], hash = kithi_fuse_hash(digest, kithi_load64(shard));
-    uint64_t sum = kithi_fuse_difference(g, cells, hash, arity, cell_bits);
+    uint64_t difference = kithi_fuse_difference(g, cells, hash, arity, cell_bits);
     (void)kithi_fuse_cells(g, hash, arity, cell_bits, at);
-    uint64_t first = kithi_mulhi(digest, g->shards) * kithi_fuse_shard_cells(g);
+    uint64_t shard_first = kithi_mulhi(digest, g->shards) * kithi_fuse_shard_cells(g);
     for (unsigned i = 0; i < arity; i++) {
         uint64_t holds = kithi_fuse_get(cells, at[i], cell_bits);
-        report(context, first + at[i], holds, holds ^ sum);
+        report(context, shard_first + at[i], holds, holds ^ difference);
     }
-    return sum == 0;
+    return difference == 0;
 }
 
 static uint64_t cell(const kith_filter *f, uint64_t number) {
@@ -267,13 +267,13 @@ static bool zero_from_bit(const uint8_t *bytes, uint64_t bit, uint64_t byte_coun
 
 static const char *check(const kith_filter *f) {
     const kithi_fuse_geometry *g = &f->geometry.fuse;
-    uint64_t with_keys = 0, used_bits = 8 * KITHI_FUSE_SEED_BYTES + kithi_fuse_shard_cells(g) * g->cell_bits;
+    uint64_t shards_with_keys = 0, used_bits = 8 * KITHI_FUSE_SEED_BYTES + kithi_fuse_shard_cells(g) * g->cell_bits;
     if (f->head.fill != 0)
         return "the header has a fill, which this kind does not use";
     for (uint64_t i = 0; i < g->shards; i++) {
         const uint8_t *shard = f->body + i * g->shard_bytes;
         uint64_t seed = kithi_load64(shard);
-        with_keys += seed != 0;
+        shards_with_keys += seed != 0;
         if (seed == 0 && !zero_from_bit(shard, 0, g->shard_bytes))
             return "a shard without keys has a cell that is not zero";
         if (seed != 0 && !kithi_fuse_seed_valid(seed))
@@ -281,7 +281,7 @@ static const char *check(const kith_filter *f) {
         if (!zero_from_bit(shard, used_bits, g->shard_bytes))
             return "a byte after the last cell of a shard is not zero";
     }
-    if (with_keys > f->head.count || (with_keys == 0 && f->head.count != 0))
+    if (shards_with_keys > f->head.count || (shards_with_keys == 0 && f->head.count != 0))
         return "the count does not agree with the number of shards that have keys";
     return NULL;
 }

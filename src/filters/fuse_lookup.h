@@ -12,7 +12,7 @@
 enum {
     KITHI_PARAM_FUSE_CELL_BITS,
     KITHI_PARAM_FUSE_ARITY,
-    KITHI_PARAM_FUSE_SEGMENT,
+    KITHI_PARAM_FUSE_SEGMENT_CELLS,
     KITHI_PARAM_FUSE_SEGMENTS,
     KITHI_PARAM_FUSE_SHARDS
 };
@@ -20,13 +20,13 @@ enum {
 
 #define KITHI_FUSE_CELL_BITS_MIN 4
 #define KITHI_FUSE_CELL_BITS_MAX 32
-#define KITHI_FUSE_SHARD_CELLS_MAX (UINT64_C(1) << 32) /* construction stores cell numbers in 32 bits */
+#define KITHI_FUSE_SHARD_CELLS_MAX (UINT64_C(1) << 32) /* not reached: construction has cell numbers of 32 bits */
 #define KITHI_FUSE_ARITY_MAX 4
 #define KITHI_FUSE_SEED_BYTES 8 /* at the beginning of a shard */
 
 /* Returns the number of cells of a shard. */
 static inline uint64_t kithi_fuse_shard_cells(const kithi_fuse_geometry *g) {
-    return (g->segments + g->arity - 1) * g->segment;
+    return (g->segments + g->arity - 1) * g->segment_cells;
 }
 
 /* The most cells that a segment may have. An offset in a segment then has at most 18 bits with 3 cells per key, and 14
@@ -41,10 +41,10 @@ static inline kithi_geometry kithi_fuse_decode(const kithi_head *head) {
     kithi_fuse_geometry *g = &geometry.fuse;
     g->cell_bits = head->params[KITHI_PARAM_FUSE_CELL_BITS];
     g->arity = head->params[KITHI_PARAM_FUSE_ARITY];
-    g->segment = head->params[KITHI_PARAM_FUSE_SEGMENT];
+    g->segment_cells = head->params[KITHI_PARAM_FUSE_SEGMENT_CELLS];
     g->segments = head->params[KITHI_PARAM_FUSE_SEGMENTS];
     g->shards = head->params[KITHI_PARAM_FUSE_SHARDS];
-    g->starts = g->segments * g->segment;
+    g->starts = g->segments * g->segment_cells;
     /* A load of the last cell reads 8 bytes from its first byte on. */
     g->shard_bytes =
         (KITHI_FUSE_SEED_BYTES + (kithi_fuse_shard_cells(g) * g->cell_bits + 7) / 8 + 7 + 63) & ~UINT64_C(63);
@@ -53,11 +53,11 @@ static inline kithi_geometry kithi_fuse_decode(const kithi_head *head) {
 
 static inline kith_status kithi_fuse_shape(const kithi_head *head, kithi_shape *shape) {
     kithi_fuse_geometry g = kithi_fuse_decode(head).fuse;
-    bool valid = g.cell_bits >= KITHI_FUSE_CELL_BITS_MIN && g.cell_bits <= KITHI_FUSE_CELL_BITS_MAX &&
-                 (g.arity == 3 || g.arity == 4) && g.segment >= 1 && g.segment <= kithi_fuse_segment_max(g.arity) &&
-                 (g.segment & (g.segment - 1)) == 0 && g.segments >= 1 && g.segments < KITHI_FUSE_SHARD_CELLS_MAX &&
-                 kithi_fuse_shard_cells(&g) < KITHI_FUSE_SHARD_CELLS_MAX && g.shards >= 1 &&
-                 (g.shards & (g.shards - 1)) == 0;
+    bool valid =
+        g.cell_bits >= KITHI_FUSE_CELL_BITS_MIN && g.cell_bits <= KITHI_FUSE_CELL_BITS_MAX &&
+        (g.arity == 3 || g.arity == 4) && g.segment_cells >= 1 && g.segment_cells <= kithi_fuse_segment_max(g.arity) &&
+        (g.segment_cells & (g.segment_cells - 1)) == 0 && g.segments >= 1 && g.segments < KITHI_FUSE_SHARD_CELLS_MAX &&
+        kithi_fuse_shard_cells(&g) < KITHI_FUSE_SHARD_CELLS_MAX && g.shards >= 1 && (g.shards & (g.shards - 1)) == 0;
     memset(shape, 0, sizeof *shape);
     if (!valid || !kithi_checked_mul(g.shards, kithi_fuse_shard_cells(&g), &shape->cells) ||
         !kithi_checked_mul(g.shards, g.shard_bytes, &shape->body_bytes) || shape->body_bytes > UINT64_C(1) << 62)
@@ -76,21 +76,23 @@ static inline uint64_t kithi_fuse_hash(uint64_t digest, uint64_t seed) {
 
 /* Sets at[i] to the i-th cell of a hash and returns its fingerprint.
  *
- * hash * starts / 2^64 is a number with an integer and a fractional part. The integer part is the first cell, and the
- * first bits of the fraction are the fingerprint, so the two are independent. The other cells are in the segments after
- * that of the first cell; their offsets there come from the low bits of the hash. The first cell and the fingerprint
- * depend mainly on its high bits: in a shard of 2^20 keys with 8-bit fingerprints, on the highest 28. With 3 cells per
- * key the offsets use none of these 28 bits. With 4 cells per key, a segment of such a shard has 2^12 cells, so the
- * last offset is in bits 28 … 39 of the hash. Bits 36 … 39 are among the highest 28, so the last offset and the
- * fingerprint have about four bits in common. The rate is nevertheless 2^-cell_bits: tests/unit/fuse.c measures it with
- * 4 cells per key, too. */
+ * `starts` is the number of cells that can be the first cell of a key. hash * starts / 2^64 is a number with an integer
+ * and a fractional part. The integer part is the first cell, and the first bits of the fraction are the fingerprint, so
+ * the two are independent. Cell i is in the i-th segment after that of the first cell. Its offset there is the offset
+ * of the first cell XOR some low bits of the hash, which are different ones for each i.
+ *
+ * The first cell and the fingerprint depend mainly on the high bits of the hash: in a shard of 2^20 keys with 8-bit
+ * fingerprints, on the highest 28. With 3 cells per key the XORs use none of these 28 bits. With 4 cells per key, a
+ * segment of such a shard has 2^12 cells, so the last XOR uses bits 28 … 39 of the hash. Bits 36 … 39 are among the
+ * highest 28, so the last cell and the fingerprint have about four bits in common. The rate is nevertheless
+ * 2^-cell_bits: tests/unit/fuse.c measures it with 4 cells per key, too. */
 KITHI_INLINE uint64_t kithi_fuse_cells(const kithi_fuse_geometry *g, uint64_t hash, unsigned arity, unsigned cell_bits,
                                        uint64_t *at) {
-    uint64_t rest, mask = g->segment - 1;
+    uint64_t rest, mask = g->segment_cells - 1;
     at[0] = kithi_mul_wide(hash, g->starts, &rest);
     unsigned shift = arity == 3 ? 18 : 14;
     for (unsigned i = 1; i < arity; i++)
-        at[i] = (at[0] + i * g->segment) ^ ((hash >> ((i - 1) * shift)) & mask);
+        at[i] = (at[0] + i * g->segment_cells) ^ ((hash >> ((i - 1) * shift)) & mask);
     return rest >> (64 - cell_bits);
 }
 

@@ -13,26 +13,26 @@
  *     rate_i = rate * (6/pi^2) / (i+1)^2                the reciprocals of the squares add up to pi^2/6
  *
  * so the sum stays below `rate` for any number of layers. Halving the rate from layer to layer would also keep the sum
- * below `rate`, but rate_i decreases more slowly. A filter needs at least log2(1/rate) bits per key. In layer 9 this is
- * 7.4 bits more than in a single filter of rate `rate`; with halving it would be 10 bits more.
+ * below `rate`, but later layers would need more bits per key: a filter needs at least log2(1/rate). In layer 9, rate_i
+ * costs 7.4 bits per key more than a single filter of rate `rate`; rate / 2^10 would cost 10 bits more.
  *
  * In memory each appended layer has its own block, so growing copies nothing; layers_blocks.c describes this. If there
  * is not enough memory, or if the limit of the handle (kith_filter_set_limit) would be exceeded, nothing changes.
  *
- * Adding. If the inner kind does not store copies, a key for which an older layer returns true is not added again. If
- * it stores copies, every key is added.
+ * Adding. If the inner kind (that of the layers) does not store copies, a key for which an older layer returns true is
+ * not added again. If the inner kind stores copies, every key is added.
  *
  * Removing. If exactly one layer returns true for the key, a copy is removed from that layer. If two layers do, one of
  * them may be a false positive. Removing the key from that layer would damage another key, so the result is
- * KITH_E_AMBIGUOUS. For a key that was added once, the probability of this result is at most about `rate`. A key that
- * has copies in two layers always gets it. The number of copies of a key in all layers together is limited, so that
+ * KITH_E_AMBIGUOUS. For a key that was added once, the probability of this result is at most about `rate`. A key with
+ * copies in two layers always has this result. The number of copies of a key in all layers together is limited, so that
  * adds of a single key do not let the filter grow forever (kithi_shape.copies_limit).
  *
  * Options of the inner kind may be given as well (inner=cuckoo b=2) and hold for every layer.
  *
  * Parameters, by index: 0: inner kind's id; 1: growth; 2: number of layers; 3: capacity of layer 0; 4 and 5: options of
- * the inner kind (see kithi_layers_geometry). The header's capacity is the sum of the layers' capacities, and its body
- * length includes all their blocks. */
+ * the inner kind (see kithi_layers_geometry). The capacity in the header is the sum of the layers' capacities, and the
+ * body length in the header includes the blocks of all layers. */
 #include <assert.h>
 
 #include "core/batch.h"
@@ -65,9 +65,10 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     return kithi_layers_plan_first(head);
 }
 
-/* Checks the header; attach() checks the directory and the layers. Planning a layer takes long, so what depends on the
- * layers is set later: by inner_shape() for a plan, by init() and attach() for a filter. The header of a lazily opened
- * file may have options with which no layer can be planned. That is not an error here: check() reports it. */
+/* Checks the header; kithi_layers_attach() checks the directory and the layers. Planning a layer takes long, so what
+ * depends on the layers is set later: by inner_shape() for a plan, by kithi_layers_init() and kithi_layers_attach() for
+ * a filter. The header of a lazily opened file may have options with which no layer can be planned. That is not an
+ * error here: check() reports it. */
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     const kithi_kind *inner = kithi_kind_by_id(kithi_layers_inner_kind(head));
     kith_status status = kithi_layers_shape(head, shape);
@@ -153,8 +154,8 @@ static kith_filter *only_layer(kith_filter *f) {
 
 /* ---- operations ---- */
 
-/* Searches the layers older than layer `end`, newest first, until `stop_at` of them return true. Returns how many did,
- * and sets *where to the last one that did. */
+/* Searches the layers end - 1 … 0, in this order, until `stop_at` of them return true. Returns how many did, and sets
+ * *where to the last one that did. */
 static unsigned find(const kith_filter *f, uint64_t digest, unsigned end, unsigned stop_at, kith_filter **where) {
     unsigned found = 0;
     for (unsigned i = end; i-- > 0 && found < stop_at;) {
@@ -172,24 +173,23 @@ static bool has(const kith_filter *f, uint64_t digest) {
     return find(f, digest, kithi_layers_count(f), 1, &where) != 0;
 }
 
-/* The context of look_shifted(). Cells of a layer are numbered after those of the older layers: `first` is the number
- * of its first cell. */
+/* The context of look_shifted(). The cells of a layer are numbered after those of the older layers. */
 typedef struct shifted {
     kith_look report;
     void *context;
-    uint64_t first;
+    uint64_t first_cell; /* number of the layer's first cell */
 } shifted;
 
 static void look_shifted(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
     const shifted *s = context;
-    s->report(s->context, s->first + cell, holds, wanted);
+    s->report(s->context, s->first_cell + cell, holds, wanted);
 }
 
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
     shifted s = {report, context, f->shape.cells};
     for (unsigned i = kithi_layers_count(f); i-- > 0;) {
         const kith_filter *layer = &kithi_layers_of(f)[i];
-        s.first -= layer->shape.cells;
+        s.first_cell -= layer->shape.cells;
         if (kithi_look(layer, digest, look_shifted, &s))
             return true;
     }
@@ -234,8 +234,8 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
         status = kithi_layers_grow(f);
         if (status != KITH_OK)
             return status;
-        /* The layer that was full is now an older one, so the older layers are searched again. It can have the key only
-         * if the inner kind stores copies: other kinds do not refuse a key that they have. */
+        /* The layer that was full is now an older one, so the older layers are searched again. The full layer can have
+         * the key only if the inner kind stores copies: other kinds do not refuse a key that they have. */
         in_older = find(f, digest, kithi_layers_count(f) - 1, 1, &where) != 0;
         status = add_to_newest(f, digest, &is_new);
     }
@@ -257,7 +257,7 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
 
 /* ---- batches: the newest layer is searched first, and each older one only for digests not found so far ---- */
 
-#define GROUP 256
+#define GROUP 256 /* digests that are searched together, layer by layer */
 
 /* left[0 … count-1] are indices into `digests`. Removes those whose digest is found in one of the layers 0 … end-1;
  * returns how many remain. */
@@ -279,7 +279,7 @@ static size_t drop_found(const kith_filter *f, unsigned end, const uint64_t *dig
 }
 
 /* Sets left[0 … count-1] to the indices of a whole group; returns count. */
-static size_t all_of_group(uint16_t *left, size_t count) {
+static size_t all_indices(uint16_t *left, size_t count) {
     for (size_t j = 0; j < count; j++)
         left[j] = (uint16_t)j;
     return count;
@@ -290,7 +290,7 @@ static size_t has_many(const kith_filter *f, const uint64_t *digests, size_t n, 
     for (size_t at = 0; at < n; at += GROUP) {
         uint16_t left[GROUP];
         size_t group = n - at < GROUP ? n - at : GROUP;
-        size_t absent = drop_found(f, kithi_layers_count(f), digests + at, left, all_of_group(left, group));
+        size_t absent = drop_found(f, kithi_layers_count(f), digests + at, left, all_indices(left, group));
         yes += group - absent;
         if (maybe == NULL)
             continue;
@@ -313,26 +313,27 @@ static kith_status add_each(kith_filter *f, const uint64_t *digests, size_t n, u
     return KITH_OK;
 }
 
-/* Adds groups of digests to the newest layer. When it is full, a new layer is appended, and the loop continues with the
- * first digest that was refused. */
+/* Adds groups of digests to the newest layer. When that is full, a new layer is appended, and the loop continues with
+ * the first digest that was refused. If the inner kind stores copies, digests are added one by one, because the limit
+ * of copies must be checked for each. */
 static kith_status add_many(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
     if ((f->shape.capabilities & KITH_CAN_COPIES) != 0)
         return add_each(f, digests, n, was_new, done);
     while (*done < n) {
         uint16_t left[GROUP];
-        uint64_t absent_digests[GROUP], absent_new[GROUP / 64] = {0};
+        uint64_t absent_digests[GROUP], absent_was_new[GROUP / 64] = {0}; /* absent: not in an older layer */
         size_t group = n - *done < GROUP ? n - *done : GROUP, added = 0;
-        size_t count = drop_found(f, kithi_layers_count(f) - 1, digests + *done, left, all_of_group(left, group));
+        size_t count = drop_found(f, kithi_layers_count(f) - 1, digests + *done, left, all_indices(left, group));
         for (size_t j = 0; j < count; j++)
             absent_digests[j] = digests[*done + left[j]];
         kith_filter *newest = &kithi_layers_of(f)[kithi_layers_count(f) - 1];
         uint64_t before = newest->head.count;
         newest->sealed = false;
-        kith_status status = kithi_add_many(newest, absent_digests, count, absent_new, &added);
+        kith_status status = kithi_add_many(newest, absent_digests, count, absent_was_new, &added);
         assert(status == KITH_OK ? added == count : added < count); /* so left[added] is the digest that was refused */
         f->head.count += newest->head.count - before;
         for (size_t j = 0; j < added; j++)
-            kithi_bitmap_set(was_new, *done + left[j], kith_bitmap_get(absent_new, j));
+            kithi_bitmap_set(was_new, *done + left[j], kith_bitmap_get(absent_was_new, j));
         *done += status == KITH_OK ? group : left[added];
         if (status == KITH_E_FULL)
             status = kithi_layers_grow(f);
@@ -355,7 +356,7 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->layers = kithi_layers_count(f);
     stats->keys_now = 0;
     stats->cells = 0;
-    double all_return_false = 1;
+    double all_return_false = 1; /* probability that all layers return false for an absent key */
     for (unsigned i = 0; i < kithi_layers_count(f); i++) {
         const kith_filter *layer = &kithi_layers_of(f)[i];
         kith_filter_stats one = KITH_FILTER_STATS_INIT;

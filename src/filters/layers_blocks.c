@@ -2,7 +2,7 @@
  * was made are in that block. Each layer that was appended later is in a separate block, so growing copies nothing.
  *
  *     filter's block     | header | directory | layer 0 | … | layer in_block-1 |  unused  | notes |
- *     separate blocks    | layer in_block |   | layer in_block+1 |   …
+ *     separate blocks    | layer in_block |   | layer in_block+1 |   …              in_block: see kithi_layers
  *
  * A new filter has one layer, in its block. After a filter was opened, adopted or cloned, or after kith_filter_bytes(),
  * all layers are in its block: in that state the bytes that the picture calls unused are for the checksums of the body,
@@ -13,9 +13,9 @@
  * notes.
  *
  * Growing needs memory for the new layer and for the handles. Until both are allocated nothing changes. The size that
- * the file would have after the growth is compared with the limit (kith_filter_set_limit). The memory in use is at most
- * that size, apart from the handles. It is not compared itself, because it depends on which layers are in the filter's
- * block, and the result of an add must depend on nothing but the filter's bytes, the limit and the digest. */
+ * the file would have after the growth is compared with the limit (kith_filter_set_limit). Apart from the handles, the
+ * memory in use is at most that size. The memory itself is not compared, because it depends on which layers are in the
+ * filter's block. The result of an add must depend on nothing but the filter's bytes, the limit and the digest. */
 #include "filters/layers_blocks.h"
 
 #include <assert.h>

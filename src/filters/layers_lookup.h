@@ -104,10 +104,11 @@ static inline double kithi_log2_inverse(double x) {
     return bits;
 }
 
-/* Returns whether `layer` may be the header of layer i. Its kind is checked before the layer is opened: otherwise
- * layers nested in layers could make the recursion as deep as the file is long. More checks are needed because the
- * sizes of new layers follow from the headers: a small forged file whose layers claim to hold far more keys than they
- * have bits for would become a huge filter when it grows. So the layer's
+/* Returns whether `layer` may be the header of layer i. The kind is checked before the layer is opened: otherwise
+ * layers nested in layers could make the recursion as deep as the file is long. Recipe, notes and the mark of a store
+ * belong to the whole filter, so no layer has them. More checks are needed because the sizes of new layers follow from
+ * the headers: a small forged file whose layers claim to hold far more keys than they have bits for would become a huge
+ * filter when it grows. So the layer's
  *
  *   capacity   must be kithi_layers_capacity(), from which the capacities of new layers are computed, too;
  *   rate       must be at most kithi_layers_rate() (plus rounding error), so that the sum of all rates is bounded;

@@ -72,7 +72,7 @@ kith_status kithi_layers_first_head(const kithi_head *head, kithi_head *layer) {
     uint64_t any = 0;
     for (unsigned i = 0; i < KITHI_PARAM_COUNT; i++)
         any |= head->first_params[i];
-    if (any == 0)
+    if (any == 0) /* kithi_layers_plan_first() has not made this header */
         return kithi_layers_plan(head, 0, layer);
     kithi_layers_geometry g = kithi_layers_decode(head).layers;
     *layer = (kithi_head){.kind_id = (uint16_t)g.inner,

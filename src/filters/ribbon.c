@@ -1,10 +1,11 @@
-/* ribbon: a static filter that is only 1% larger than the minimum (Dillinger, Hübschle-Schneider, Sanders, Walzer,
- * "Fast Succinct Retrieval and Approximate Membership Using Ribbon", 2022: bumped ribbon retrieval).
+/* ribbon: a static filter that is only 1% larger than the minimum, which is log2(1/rate) bits per key (Dillinger,
+ * Hübschle-Schneider, Sanders, Walzer, "Fast Succinct Retrieval and Approximate Membership Using Ribbon", 2022: bumped
+ * ribbon retrieval).
  *
  * Slots have f bits. A key has a fingerprint of f bits and a ribbon, which is 64 consecutive slots. About half of them,
  * chosen at random, are the slots of the key. The row of the key is the 64-bit mask of these slots. The filter is built
  * so that the XOR of the slots of each key is its fingerprint; has() computes this XOR and compares. For an absent key
- * they are equal with probability 2^-f. That is the rate, for any number of keys, also for none.
+ * the two are equal with probability 2^-f. That is the rate, for any number of keys, also for none.
  *
  * Each key is a linear equation over bits, with the slots as unknowns. Sorted by the start of their ribbon, the
  * equations form a narrow band, which Gaussian elimination solves in linear time (ribbon_build.c). But if there is one
@@ -15,11 +16,13 @@
  * keys than it has slots, so that almost no slot is unused.
  *
  *     level 0   1.02 keys per slot: 2.4% of the keys are bumped, 0.5% of the slots are unused
- *     level 1   1 key per slot: 1.1% are bumped, and 1.1% of the slots are unused
- *     level 2   0.85 keys per slot: no thresholds. The rare key that does not fit is stored in the stash
+ *     level 1   at most 1 key per slot. With 1, 1.1% of its keys are bumped, and 1.1% of its slots are unused
+ *     level 2   at most 0.85 keys per slot: no thresholds. The rare key that does not fit is stored in the stash
  *     stash     digests, sorted
  *
- *     body    | shard 0 | shard 1 | …                          a digest belongs to shard mulhi(digest, shards)
+ * Level 2 always exists. A small shard has no level 1, or neither level 0 nor level 1.
+ *
+ *     body    | shard 0 | shard 1 | …                          a digest belongs to shard digest * shards / 2^64
  *     shard   | 2 counts, 8 bytes each | stash | marks of level 0, 1 | zeros | slots of level 0, 1, 2 | padding |
  *     counts  the number of keys, and the number of digests in the stash
  *     marks   the thresholds, 2 bits per bucket; each level begins at a byte. Zeros up to a multiple of 64 bytes follow
@@ -30,14 +33,15 @@
  * word j of the second. The marks of 10^6 keys take 2 KB and stay in cache.
  *
  * There are shards as in fuse, for the same reasons (fuse.c): they have 2^19.5 to 2^20.5 keys each, with space for 6
- * standard deviations more than the mean. Construction works in 15 to 31 MB per thread.
+ * standard deviations more than the mean. Construction works in 15 to 30 MB per thread.
  *
  * Attempts. A build fails if level 0 of a shard bumps more keys than the other levels and the stash have space for, or
  * if the last level refuses more keys than the stash has space for. If the digests are hashes, the probability is less
  * than 10^-9 per shard. After a failure, the builder plans the filter again and starts the next attempt
- * (kithi_request.attempt), with other hash functions. Attempts 1, 2 and 3 have 1/16, 1/8 and 3/16 more slots. From
- * attempt 4 on there is a single shard with all keys. This is for digests that are not hashes, which may all belong to
- * one of several shards. In attempt 7 the stash has space for all keys, so this attempt cannot fail.
+ * (kithi_request.attempt), with other hash functions. Attempts 1, 2 and 3 have 1/16, 1/8 and 3/16 more slots than
+ * attempt 0. Attempts 4 to 7 are like 0 to 3, but with a single shard for all keys. They are for digests that are not
+ * hashes: if there are several shards, all of these digests may belong to the same one. In attempt 7 the stash has
+ * space for all keys, so the keys always fit.
  *
  * Parameters, by index: 0: f; 1 to 3: number of slots of levels 0 to 2; 4: number of digests that the stash has space
  * for; 5: number of shards; 6: salt (the number of the attempt; it selects the hash functions). */
@@ -55,11 +59,11 @@
 #define DIGEST_BITS 60         /* the most bits of a digest that select shard, start and fingerprint */
 #define SPREAD 6.0             /* a shard has space for the mean number of keys plus this many standard deviations */
 #define STASH_KEYS 6           /* digests; with the two counts they fill the first 64 bytes of a shard */
-#define LAST_ATTEMPT 7
+#define LAST_ATTEMPT 7         /* the builder makes no more (ATTEMPTS_MAX in build/static.c) */
 
-/* LOAD_i is the number of keys per slot at level i, and UNUSED_i is the share of the slots that stay unused at this
- * load. The shares were measured with ribbons of 64 slots, buckets of 128 starts and thresholds of 24 and 48. UNUSED_1
- * is the measured 1.1% plus a margin, because level 1 has few keys. */
+/* LOAD_i is the largest number of keys per slot at level i, and UNUSED_i is the share of the slots that stay unused at
+ * this load. The shares were measured with ribbons of 64 slots, buckets of 128 starts and thresholds of 24 and 48.
+ * UNUSED_1 is the measured 1.1% plus a margin, because level 1 has few keys. */
 #define LOAD_0 1.02
 #define UNUSED_0 0.0048
 #define LOAD_1 1.0
@@ -76,23 +80,22 @@ static uint64_t whole_blocks(double slots) {
     return ((uint64_t)ceil(slots) + KITHI_RIBBON_BLOCK - 1) & ~(uint64_t)(KITHI_RIBBON_BLOCK - 1);
 }
 
-/* The most keys that a level bumps if it gets n keys. This is the mean, plus sqrt(n), plus 24 for the slots that are
- * lost at the two ends of the level. The standard deviation is 0.15 sqrt(n) (measured), so sqrt(n) is a little more
- * than 6 of them. */
-static double bumped(double n, double load, double unused) {
+/* The most keys that a level bumps if it gets n keys, for practical purposes. This is the mean, plus sqrt(n), plus 24
+ * for the slots that are lost at the two ends of the level. The standard deviation is 0.15 sqrt(n) (measured), so
+ * sqrt(n) is a little more than 6 standard deviations. */
+static double most_bumped(double n, double load, double unused) {
     return n - n / load * (1 - unused) + sqrt(n) + 24;
 }
 
 /* Chooses the slots of a shard of n keys: one, two or three levels, whichever needs the fewest bytes. */
 static void choose_slots(double n, kithi_ribbon_geometry *g) {
-    double once = bumped(n, LOAD_0, UNUSED_0), twice = bumped(once, LOAD_1, UNUSED_1);
-    uint64_t first = whole_blocks(n / LOAD_0);
+    double bumped_once = most_bumped(n, LOAD_0, UNUSED_0), bumped_twice = most_bumped(bumped_once, LOAD_1, UNUSED_1);
     kithi_ribbon_geometry tried[3] = {*g, *g, *g};
     tried[0].slots[KITHI_RIBBON_LAST] = whole_blocks(n / LOAD_2);
-    tried[1].slots[0] = tried[2].slots[0] = first;
-    tried[1].slots[KITHI_RIBBON_LAST] = whole_blocks(once / LOAD_2);
-    tried[2].slots[1] = whole_blocks(once / LOAD_1);
-    tried[2].slots[KITHI_RIBBON_LAST] = whole_blocks(twice / LOAD_2);
+    tried[1].slots[0] = tried[2].slots[0] = whole_blocks(n / LOAD_0);
+    tried[1].slots[KITHI_RIBBON_LAST] = whole_blocks(bumped_once / LOAD_2);
+    tried[2].slots[1] = whole_blocks(bumped_once / LOAD_1);
+    tried[2].slots[KITHI_RIBBON_LAST] = whole_blocks(bumped_twice / LOAD_2);
     for (unsigned i = 0; i < 3; i++) {
         kithi_ribbon_lay_out(&tried[i]);
         if (i == 0 || tried[i].shard_bytes < g->shard_bytes)
@@ -104,8 +107,8 @@ static void choose_slots(double n, kithi_ribbon_geometry *g) {
 static double shard_keys(const kithi_request *request, uint64_t shards) {
     double mean = (double)request->capacity / (double)shards;
     double keys = shards == 1 ? mean : ceil(mean + SPREAD * sqrt(mean));
-    unsigned more = request->attempt < 4 ? request->attempt : request->attempt - 4; /* sixteenths */
-    return ceil(keys * (1 + more / 16.0));
+    unsigned extra_sixteenths = request->attempt < 4 ? request->attempt : request->attempt - 4;
+    return ceil(keys * (1 + extra_sixteenths / 16.0));
 }
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -121,10 +124,10 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     while (request->attempt < 4 && request->capacity / g.shards > SHARD_KEYS_MAX)
         g.shards *= 2;
     double keys = shard_keys(request, g.shards);
-    if (keys > 0.8 * (double)KITHI_RIBBON_SLOTS_MAX)
+    if (keys > 0.8 * (double)KITHI_RIBBON_SLOTS_MAX) /* a level has at most 1 / LOAD_2 slots per key */
         return KITH_E_TOO_LARGE;
     choose_slots(keys, &g);
-    if (log2((double)kithi_ribbon_all_slots(&g)) + log2((double)g.shards) + (double)g.bits > DIGEST_BITS)
+    if (log2((double)kithi_ribbon_shard_slots(&g)) + log2((double)g.shards) + (double)g.bits > DIGEST_BITS)
         return KITH_E_DIGEST_BITS;
     if (request->attempt >= LAST_ATTEMPT)
         g.stash = request->capacity > STASH_KEYS ? request->capacity : STASH_KEYS;
@@ -159,10 +162,10 @@ static uint64_t regions(const kithi_head *head) {
 
 /* ---- lookups ---- */
 
-#define GROUP 64
+#define GROUP 64 /* digests that are looked up together; their results fill a word */
 
 /* Looks up a group of at most GROUP digests. Bit i of the result is set if digest i may be in the set. The blocks of
- * all of them are prefetched before the first is read. */
+ * all these digests are prefetched before the first is read. */
 KITHI_INLINE uint64_t has_group(kithi_parities8 *parities, const kithi_ribbon_geometry *g, const uint8_t *body,
                                 const uint64_t *digests, size_t count, unsigned bits) {
     kithi_ribbon_target targets[GROUP];
@@ -209,11 +212,11 @@ KITHI_INLINE size_t has_many_inline(kithi_parities8 *parities, const kith_filter
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    return kithi_ribbon_has_with(kithi_ribbon_parities, &f->geometry.ribbon, f->body, digest);
+    return kithi_ribbon_has_with(kithi_ribbon_parities_portable, &f->geometry.ribbon, f->body, digest);
 }
 
 static size_t has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many_inline(kithi_ribbon_parities, f, digests, n, maybe);
+    return has_many_inline(kithi_ribbon_parities_portable, f, digests, n, maybe);
 }
 
 #ifdef KITHI_HAVE_X86
@@ -238,8 +241,8 @@ KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const ui
 
 /* ---- introspection ---- */
 
-/* Slot `slot` of a level: a bit of each word of its block. */
-static uint64_t slot_of(const kithi_ribbon_geometry *g, const uint8_t *shard, unsigned level, uint64_t slot) {
+/* Returns the value of a slot of a level. Its bit j is in word j of the block. */
+static uint64_t slot_value(const kithi_ribbon_geometry *g, const uint8_t *shard, unsigned level, uint64_t slot) {
     const uint8_t *block = shard + g->slots_at[level] + slot / KITHI_RIBBON_BLOCK * g->bits * 8;
     uint64_t value = 0;
     for (unsigned j = 0; j < g->bits; j++)
@@ -247,34 +250,34 @@ static uint64_t slot_of(const kithi_ribbon_geometry *g, const uint8_t *shard, un
     return value;
 }
 
-/* `holds ^ sum` is what a slot would have to hold, with the other slots as they are, for the XOR of all to be the
- * fingerprint. `sum` is the same for all slots, so either all of them hold that value or none does. */
+/* `holds ^ difference` is what a slot would have to hold, with the other slots as they are, for the XOR of all to be
+ * the fingerprint. `difference` is the same for all slots, so either all of them hold that value or none does. */
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
     const kithi_ribbon_geometry *g = &f->geometry.ribbon;
     const uint8_t *shard = kithi_ribbon_shard(g, f->body, digest);
     kithi_ribbon_target t = kithi_ribbon_find(g, shard, digest, (unsigned)g->bits);
     uint64_t hash = kithi_ribbon_hash(digest, g->salt, t.level),
-             sum = kithi_ribbon_difference(kithi_ribbon_parities, &t, (unsigned)g->bits);
+             difference = kithi_ribbon_difference(kithi_ribbon_parities_portable, &t, (unsigned)g->bits);
     kithi_ribbon r = kithi_ribbon_of(hash, g->starts[t.level], (unsigned)g->bits);
-    uint64_t first = kithi_mulhi(digest, g->shards) * kithi_ribbon_all_slots(g) + r.start;
+    uint64_t first_slot = kithi_mulhi(digest, g->shards) * kithi_ribbon_shard_slots(g) + r.start;
     for (unsigned i = 0; i < t.level; i++)
-        first += g->slots[i];
+        first_slot += g->slots[i];
     for (unsigned i = 0; i < KITHI_RIBBON_BLOCK; i++) {
         if ((r.row >> i & 1) == 0)
             continue;
-        uint64_t holds = slot_of(g, shard, t.level, r.start + i);
-        report(context, first + i, holds, holds ^ sum);
+        uint64_t holds = slot_value(g, shard, t.level, r.start + i);
+        report(context, first_slot + i, holds, holds ^ difference);
     }
-    return sum == 0 || (t.level == KITHI_RIBBON_LAST && kithi_ribbon_is_stashed(g, shard, digest));
+    return difference == 0 || (t.level == KITHI_RIBBON_LAST && kithi_ribbon_is_stashed(g, shard, digest));
 }
 
 static uint64_t cell(const kith_filter *f, uint64_t number) {
     const kithi_ribbon_geometry *g = &f->geometry.ribbon;
-    const uint8_t *shard = f->body + number / kithi_ribbon_all_slots(g) * g->shard_bytes;
+    const uint8_t *shard = f->body + number / kithi_ribbon_shard_slots(g) * g->shard_bytes;
     unsigned level = 0;
-    for (number %= kithi_ribbon_all_slots(g); number >= g->slots[level]; level++)
+    for (number %= kithi_ribbon_shard_slots(g); number >= g->slots[level]; level++)
         number -= g->slots[level];
-    return slot_of(g, shard, level, number);
+    return slot_value(g, shard, level, number);
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
@@ -282,7 +285,7 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->rate_now = ldexp(1, -(int)g->bits);
     for (uint64_t i = 0; i < g->shards; i++) {
         const uint8_t *words = f->body + i * g->shard_bytes + g->slots_at[0];
-        for (uint64_t block = 0; block < kithi_ribbon_all_slots(g) / KITHI_RIBBON_BLOCK; block++) {
+        for (uint64_t block = 0; block < kithi_ribbon_shard_slots(g) / KITHI_RIBBON_BLOCK; block++) {
             uint64_t used = 0;
             for (unsigned j = 0; j < g->bits; j++)
                 used |= kithi_load64(words + (block * g->bits + j) * 8);

@@ -1,31 +1,34 @@
 /* Construction of one shard of a ribbon filter.
  *
- * The possible thresholds divide the keys of a bucket into three groups: those whose ribbons start at 0 to 23, at 24 to
- * 47 and at 48 to 127, counted from the beginning of the bucket.
+ * The possible thresholds (0, 24, 48 and 128) divide the keys of a bucket into three groups: those whose ribbons start
+ * at 0 to 23, at 24 to 47 and at 48 to 127, counted from the beginning of the bucket.
  *
- *     sort       The hashes of a level are sorted by the start of their ribbon: first into parts of 1024 starts, then
- *                each part, in cache, into the groups of its buckets.
- *     eliminate  Buckets are processed in increasing order, and the groups of a bucket in decreasing order. Each
- *                equation is reduced by those that were accepted before, until no accepted equation begins at its first
- *                slot. The reduced equation is stored at that slot, so at most one equation begins at each slot. If an
- *                equation reduces to a contradiction (0 = 1), all equations of its group are deleted again. The bucket
- *                gets the threshold that bumps this group and the groups with lower starts, which have not been tried
- *                yet. Their keys are tried again at the next level.
+ *     sort       The hashes of a level are sorted by group: first into parts of 1024 starts, then each part, in cache,
+ *                into the groups of its buckets.
+ *     eliminate  Buckets are processed in increasing order, and the groups of a bucket in decreasing order. Each key is
+ *                an equation. As long as an accepted equation begins at the same slot, it is XORed into the new one,
+ *                which then begins at a later slot. The reduced equation is stored at the slot where it begins, so at
+ *                most one equation begins at each slot. If an equation reduces to a contradiction (0 = 1), all
+ *                equations of its group are deleted again. The bucket gets the threshold that bumps this group and the
+ *                groups with lower starts, which have not been tried yet. The keys of all these groups are tried again
+ *                at the next level.
  *     solve      When every key has a level or is in the stash, the slots of each level are computed from the last to
  *                the first. A slot at which no equation begins is 0.
  *
  * The groups of a bucket are processed in decreasing order because the ribbons of the keys with the lowest starts
- * compete for slots with the ribbons of the previous bucket, which have already been stored.
+ * compete for slots with the ribbons of the previous bucket, which have already been stored. These keys are the most
+ * likely to be refused, and a refusal bumps the fewest keys if they come last.
  *
- * The result does not depend on the order of the digests. Whether a group can be accepted depends on its equations and
- * on those accepted before, but not on their order. When elimination is finished, the set of slots at which an equation
- * begins also depends only on the set of accepted equations, and so does the solution in which all other slots are 0.
- * At the last level, which accepts or refuses single keys, the keys are sorted first.
+ * The result does not depend on the order of the digests. Whether a group can be accepted depends on the set of its
+ * equations and on the set of those accepted before, but not on the order within these sets. When elimination is
+ * finished, the set of slots at which an equation begins also depends only on the set of accepted equations. So does
+ * the solution in which all other slots are 0. The last level accepts or refuses single keys; there, the keys are
+ * sorted first.
  *
- * Equal digests are always in the same group. All but the first of them reduce to 0 = 0. Other equations rarely do, so
- * a group is searched for equal digests only if one of its equations does.
+ * Equal digests are always in the same group. The equations of all but the first of them reduce to 0 = 0. Other
+ * equations rarely do, so a group is searched for equal digests only if one of its equations reduces to 0 = 0.
  *
- * Memory: about 21 bytes per key while it runs. */
+ * Memory: about 20 bytes per key while it runs. */
 #include "filters/ribbon.h"
 
 #include <assert.h>
@@ -33,10 +36,10 @@
 
 #include "core/sort.h"
 
-#define PART_STARTS 1024 /* of a part: see "sort" above */
+#define PART_STARTS 1024 /* starts in a part: see "sort" above */
 #define PART_BUCKETS (PART_STARTS / KITHI_RIBBON_BUCKET)
-#define GROUPS 3 /* per bucket */
-#define PART_GROUPS (PART_BUCKETS * GROUPS)
+#define BUCKET_GROUPS 3
+#define PART_GROUPS (PART_BUCKETS * BUCKET_GROUPS)
 #define PART_KEYS 4096 /* a part with more keys, which never happens with hashes, is sorted in place */
 
 /* A group with more keys is bumped without trying. A group has at most 80 starts, so its ribbons cover at most 143
@@ -46,10 +49,11 @@
 
 typedef struct workspace {
     uint64_t *rows; /* of each slot, level after level: the row of the equation that begins there; 0: there is none */
-    uint32_t *fingerprints;   /* the right sides of these equations */
-    uint64_t *hashes;         /* of the keys of level 0; afterwards the digests of those that level 0 bumped */
-    uint64_t *hashes_1;       /* the same for level 1 */
-    size_t *part_ends;        /* of each part: the index after its last hash */
+    uint32_t *fingerprints; /* the right sides of these equations */
+    uint64_t *hashes_0; /* of the keys of level 0; afterwards the digests of those that it bumped. If there is no level
+                           0: all digests */
+    uint64_t *hashes_1; /* the same for level 1 */
+    size_t *part_ends;  /* of each part: the index after its last hash */
     uint64_t part[PART_KEYS]; /* the hashes of one part, by group */
     /* The most keys that level 0 may bump, and the length of hashes_1: as many as levels 1 and 2 and the stash can
      * store, or all keys if these are fewer. */
@@ -57,7 +61,7 @@ typedef struct workspace {
     uint64_t bytes; /* size of this allocation; the arrays follow the struct */
 } workspace;
 
-/* The keys that are not stored yet: the beginning of w->hashes or w->hashes_1. */
+/* The keys that are not stored yet: the beginning of w->hashes_0 or w->hashes_1. */
 typedef struct keys {
     uint64_t *digests;
     size_t count;
@@ -87,13 +91,13 @@ static uint64_t bumped_max(const kithi_ribbon_geometry *g, size_t n) {
 
 uint64_t kithi_ribbon_build_bytes(const kithi_geometry *geometry, size_t n) {
     const kithi_ribbon_geometry *g = &geometry->ribbon;
-    uint64_t slots = kithi_ribbon_all_slots(g);
+    uint64_t slots = kithi_ribbon_shard_slots(g);
     return sizeof(workspace) + (slots + n + bumped_max(g, n)) * 8 + (most_parts(g) + 1) * sizeof(size_t) + slots * 4;
 }
 
 static workspace *workspace_open(const kith_filter *f, size_t n) {
     const kithi_ribbon_geometry *g = &f->geometry.ribbon;
-    uint64_t slots = kithi_ribbon_all_slots(g), parts = most_parts(g), bumped = bumped_max(g, n);
+    uint64_t slots = kithi_ribbon_shard_slots(g), parts = most_parts(g), bumped = bumped_max(g, n);
     uint64_t bytes = kithi_ribbon_build_bytes(&f->geometry, n);
     workspace *w = kithi_allocate(&f->allocator, bytes);
     if (w == NULL)
@@ -101,8 +105,8 @@ static workspace *workspace_open(const kith_filter *f, size_t n) {
     w->bytes = bytes;
     w->bumped_max = bumped;
     w->rows = (uint64_t *)(void *)(w + 1);
-    w->hashes = w->rows + slots;
-    w->hashes_1 = w->hashes + n;
+    w->hashes_0 = w->rows + slots;
+    w->hashes_1 = w->hashes_0 + n;
     w->part_ends = (size_t *)(void *)(w->hashes_1 + bumped);
     w->fingerprints = (uint32_t *)(void *)(w->part_ends + parts + 1);
     return w;
@@ -168,7 +172,7 @@ KITHI_INLINE bool insert_group(elimination *e, const uint64_t *hashes, size_t n)
 KITHI_INLINE unsigned group_of(uint64_t start) {
     unsigned bucket = (unsigned)(start % PART_STARTS / KITHI_RIBBON_BUCKET);
     uint64_t offset = start % KITHI_RIBBON_BUCKET;
-    return bucket * GROUPS + (offset >= kithi_ribbon_threshold(1)) + (offset >= kithi_ribbon_threshold(2));
+    return bucket * BUCKET_GROUPS + (offset >= kithi_ribbon_threshold(1)) + (offset >= kithi_ribbon_threshold(2));
 }
 
 /* Sorts the n hashes of a part by group and sets ends[i] to the index after the last hash of group i. Returns the
@@ -223,21 +227,21 @@ static bool fill_level(const kithi_ribbon_geometry *g, workspace *w, unsigned le
         size_t ends[PART_GROUPS], n = w->part_ends[part] - from;
         const uint64_t *sorted = sort_part(hashes + from, n, e.starts, w->part, ends);
         for (unsigned bucket = 0; bucket < PART_BUCKETS; bucket++) {
-            unsigned first = bucket * GROUPS, mark = GROUPS;
-            size_t begin = first == 0 ? 0 : ends[first - 1];
+            unsigned first_group = bucket * BUCKET_GROUPS, mark = BUCKET_GROUPS;
+            size_t begin = first_group == 0 ? 0 : ends[first_group - 1];
             /* Mark m bumps the first m groups of the bucket. */
             for (; mark > 0; mark--) {
-                size_t group_begin = first + mark - 1 == 0 ? 0 : ends[first + mark - 2];
-                if (!insert_group(&e, sorted + group_begin, ends[first + mark - 1] - group_begin))
+                size_t group_begin = first_group + mark - 1 == 0 ? 0 : ends[first_group + mark - 2];
+                if (!insert_group(&e, sorted + group_begin, ends[first_group + mark - 1] - group_begin))
                     break;
             }
             if (mark == 0)
                 continue;
             uint64_t number = part * PART_BUCKETS + bucket;
             marks[number / 4] |= (uint8_t)(mark << (number % 4 * 2));
-            /* `sorted` may be a part of `hashes`. Each hash is read before it is overwritten, because no more keys have
+            /* `sorted` may point into `hashes`. Each hash is read before it is overwritten, because no more keys have
              * been bumped than hashes have been read. */
-            for (size_t i = begin; i < ends[first + mark - 1]; i++)
+            for (size_t i = begin; i < ends[first_group + mark - 1]; i++)
                 hashes[bumped++] = kithi_ribbon_digest(sorted[i], g->salt, level);
         }
         from += n;
@@ -281,9 +285,9 @@ static kith_status fill_last(const kithi_ribbon_geometry *g, workspace *w, uint8
 
 /* ---- solve ---- */
 
-/* Computes the slots of a level. If s is the slot that was computed last, bit i of state[j] is bit j of slot s + i. So
- * when s is the first slot of a block, state[j] is word j of the block. Blocks without equations are all 0. Most of
- * them are not written, so in a filter with few keys their pages stay untouched. */
+/* Computes the slots of a level, from the last to the first. If s is the slot that was computed last, bit i of state[j]
+ * is bit j of slot s + i. So when s is the first slot of a block, state[j] is word j of the block. Blocks without
+ * equations are all 0. Most of them are not written, so in a filter with few keys their pages stay untouched. */
 KITHI_INLINE void solve(const uint64_t *rows, const uint32_t *fingerprints, uint64_t slots, unsigned bits,
                         uint8_t *words) {
     uint64_t state[KITHI_RIBBON_BITS_MAX] = {0}, any = 0;
@@ -345,16 +349,16 @@ static void solve_all(const kithi_ribbon_geometry *g, const workspace *w, uint8_
     }
 }
 
-/* ---- all of it ---- */
+/* ---- one shard ---- */
 
 static kith_status fill(const kithi_ribbon_geometry *g, workspace *w, uint8_t *shard, const uint64_t *digests,
                         size_t n) {
-    keys left = {w->hashes, n};
+    keys left = {w->hashes_0, n};
     bool repeats = false;
     if (g->slots[0] != 0)
-        repeats = fill_level(g, w, 0, digests, w->hashes, shard + g->marks_at[0], &left);
+        repeats = fill_level(g, w, 0, digests, w->hashes_0, shard + g->marks_at[0], &left);
     else
-        memcpy(w->hashes, digests, n * sizeof *digests);
+        memcpy(w->hashes_0, digests, n * sizeof *digests);
     /* If more keys are left than can be stored, the reason may be that some of them are equal. */
     if (!repeats && left.count > w->bumped_max)
         return has_repeats(left.digests, left.count) ? KITH_E_COPIES : KITH_E_FULL;

@@ -12,12 +12,12 @@
 #define KITHI_RIBBON_LEVELS 3
 #define KITHI_RIBBON_LAST 2        /* the last level, which has no thresholds */
 #define KITHI_RIBBON_BLOCK 64      /* slots in a block; also the width of a ribbon */
-#define KITHI_RIBBON_BUCKET 128    /* starts that have a threshold in common */
+#define KITHI_RIBBON_BUCKET 128    /* slots in a bucket; the ribbons that start in them have a threshold in common */
 #define KITHI_RIBBON_BITS_MAX 32   /* the most bits of a fingerprint */
 #define KITHI_RIBBON_HEAD_BYTES 16 /* of a shard: the number of its keys, the number of digests in its stash */
 
 #define KITHI_RIBBON_SLOTS_MAX (UINT64_C(1) << 40) /* in a level; also the most digests in a stash */
-#define KITHI_RIBBON_SALT_MAX 15                   /* the salt is the number of the build attempt */
+#define KITHI_RIBBON_SALT_MAX 15                   /* the salt is the number of the build attempt, now at most 7 */
 
 /* The indices of the parameters. */
 enum {
@@ -29,8 +29,8 @@ enum {
 };
 #define KITHI_RIBBON_PARAMS_MASK ((1 << (KITHI_PARAM_RIBBON_SALT + 1)) - 1)
 
-/* One equation. It says that the XOR of those slots start + i for which bit i of `row` is set equals `fingerprint`. Bit
- * 0 of `row` is always set. */
+/* The ribbon of a key, as an equation: the XOR of those slots start + i for which bit i of `row` is set equals
+ * `fingerprint`. Bit 0 of `row` is always set. */
 typedef struct kithi_ribbon {
     uint64_t start;
     uint64_t row;
@@ -42,10 +42,10 @@ static inline uint64_t kithi_ribbon_hash(uint64_t digest, uint64_t salt, unsigne
     return kithi_mixed_word(digest, salt * KITHI_RIBBON_LEVELS + level);
 }
 
-/* Returns the equation of a hash. hash * starts / 2^64 is a number with an integer and a fractional part. The integer
- * part is the start, and the first bits of the fraction are the fingerprint, so the two are independent. The row is the
- * XOR of both halves of another product, of the hash and an odd constant without structure. So it depends on all bits
- * of the hash. */
+/* Returns the equation of a hash. `starts` is the number of slots in which a ribbon can start. hash * starts / 2^64 is
+ * a number with an integer and a fractional part. The integer part is the start, and the first bits of the fraction are
+ * the fingerprint, so the two are independent. The row is the XOR of both halves of another product, of the hash and an
+ * odd constant without structure. So it depends on all bits of the hash. */
 KITHI_INLINE kithi_ribbon kithi_ribbon_of(uint64_t hash, uint64_t starts, unsigned bits) {
     uint64_t rest, low;
     kithi_ribbon r;
@@ -56,8 +56,8 @@ KITHI_INLINE kithi_ribbon kithi_ribbon_of(uint64_t hash, uint64_t starts, unsign
     return r;
 }
 
-/* Returns the threshold that a mark, a number of 2 bits, stands for. A key is not stored at this level if the distance
- * from the first start of its bucket to its own start is below the threshold. */
+/* Returns the threshold that a mark, a number of 2 bits, stands for. A key is bumped (not stored at this level, but at
+ * the next) if the distance from the beginning of its bucket to the start of its ribbon is below the threshold. */
 static inline uint64_t kithi_ribbon_threshold(unsigned mark) {
     return UINT64_C(0x80301800) >> (8 * mark) & 0xff; /* 0, 24, 48, 128 */
 }
@@ -101,7 +101,8 @@ static inline kithi_geometry kithi_ribbon_decode(const kithi_head *head) {
     return geometry;
 }
 
-static inline uint64_t kithi_ribbon_all_slots(const kithi_ribbon_geometry *g) {
+/* Returns the number of slots of a shard, in all levels. */
+static inline uint64_t kithi_ribbon_shard_slots(const kithi_ribbon_geometry *g) {
     return g->slots[0] + g->slots[1] + g->slots[2];
 }
 
@@ -113,11 +114,12 @@ static inline kith_status kithi_ribbon_shape(const kithi_head *head, kithi_shape
     for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++)
         valid = valid && g.slots[i] <= KITHI_RIBBON_SLOTS_MAX && g.slots[i] % KITHI_RIBBON_BLOCK == 0;
     memset(shape, 0, sizeof *shape);
-    if (!valid || !kithi_checked_mul(g.shards, kithi_ribbon_all_slots(&g), &shape->cells) ||
+    if (!valid || !kithi_checked_mul(g.shards, kithi_ribbon_shard_slots(&g), &shape->cells) ||
         !kithi_checked_mul(g.shards, g.shard_bytes, &shape->body_bytes) || shape->body_bytes > UINT64_C(1) << 62)
         return KITH_E_CORRUPT;
     shape->cell_bits = (unsigned)g.bits;
     shape->fingerprint_bits = (unsigned)g.bits;
+    /* One for the mark, the others for two blocks. These take one more if they begin in the middle of a cache line. */
     shape->lines = (unsigned)(1 + (16 * g.bits + 63) / 64);
     shape->lookup_cells = KITHI_RIBBON_BLOCK; /* as many as a row has bits */
     shape->max_copies = 1;
@@ -167,7 +169,8 @@ KITHI_INLINE kithi_ribbon_target kithi_ribbon_find(const kithi_ribbon_geometry *
 /* Returns 8 bits. Bit i is the parity of (word i of `first` AND low) XOR (word i of `second` AND high). */
 typedef unsigned kithi_parities8(const uint8_t *first, const uint8_t *second, uint64_t low, uint64_t high);
 
-KITHI_INLINE unsigned kithi_ribbon_parities(const uint8_t *first, const uint8_t *second, uint64_t low, uint64_t high) {
+KITHI_INLINE unsigned kithi_ribbon_parities_portable(const uint8_t *first, const uint8_t *second, uint64_t low,
+                                                     uint64_t high) {
     unsigned parities = 0;
     for (unsigned i = 0; i < 8; i++)
         parities |=
@@ -216,7 +219,7 @@ static inline bool kithi_ribbon_has(const kithi_geometry *g, const uint8_t *body
 #elif defined(KITHI_NATIVE_AVX2)
     return kithi_ribbon_has_with(kithi_avx2_parities, &g->ribbon, body, digest);
 #else
-    return kithi_ribbon_has_with(kithi_ribbon_parities, &g->ribbon, body, digest);
+    return kithi_ribbon_has_with(kithi_ribbon_parities_portable, &g->ribbon, body, digest);
 #endif
 }
 

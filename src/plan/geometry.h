@@ -85,11 +85,11 @@ typedef struct kithi_cf_geometry {
 /* fuse. */
 typedef struct kithi_fuse_geometry {
     uint64_t cell_bits;
-    uint64_t arity;    /* cells per key: 3 or 4 */
-    uint64_t segment;  /* cells in a segment, a power of two */
-    uint64_t segments; /* number of segments that can hold the first cell of a key; arity - 1 more follow */
+    uint64_t arity;         /* cells per key: 3 or 4 */
+    uint64_t segment_cells; /* cells in a segment, a power of two */
+    uint64_t segments;      /* number of segments that can hold the first cell of a key; arity - 1 more follow */
     uint64_t shards;
-    uint64_t starts;      /* number of cells that can be the first cell of a key: segments * segment */
+    uint64_t starts;      /* number of cells that can be the first cell of a key: segments * segment_cells */
     uint64_t shard_bytes; /* the seed, the cells and the padding */
 } kithi_fuse_geometry;
 

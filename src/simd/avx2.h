@@ -1,10 +1,13 @@
 /* simd/avx2.h: operations on a block of the blocked kinds with AVX2, and parities for ribbon.
  *
- * A block is two vectors of 32 bytes. A word is 32 bits if there are 16 lanes, and otherwise 64 bits. Each word of a
- * vector can be shifted by its own amount, which comes from one byte of the key's lane words (core/mix.h). If the cells
- * are counters, a 1 is shifted to the lowest bit of the key's counter. If they are bits, the word of the block is
- * shifted until the key's bit is its highest. If there are 4 lanes, a lane is two words. In one of them everything is
- * shifted out, which leaves 0 there. */
+ * A key has one cell in each of the 4, 8 or 16 lanes of its block (filters/common/lanes.h). A block is two vectors of
+ * 32 bytes. They consist of words of 32 bits if there are 16 lanes, and otherwise of 64 bits. So a lane is one word, or
+ * two words if there are 4 lanes. Each word can be shifted by its own amount, which comes from one byte of the key's
+ * lane words (64-bit hashes of the digest: core/mix.h).
+ *
+ * If the cells are counters, a 1 is shifted left to the lowest bit of the key's counter. If they are bits, the word of
+ * the block is shifted left until the key's bit is its highest. If there are 4 lanes, everything is shifted out of one
+ * of the two words of a lane, which leaves 0 there. */
 #ifndef KITHI_SIMD_AVX2_H
 #define KITHI_SIMD_AVX2_H
 
@@ -39,10 +42,11 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_shifts_8(uint64_t digest, int 
 KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t digest, unsigned lanes, int cell_shift,
                                                                   kithi_avx2_end end) {
     if (lanes == 8) {
-        __m256i all = _mm256_broadcastq_epi64(kithi_avx2_shifts_8(digest, cell_shift, end));
-        /* Byte j goes to the lowest byte of word j; an index that is negative gives 0. */
-        return KITHI_VALUE(kithi_avx2_block, _mm256_shuffle_epi8(all, _mm256_setr_epi64x(-256, -255, -254, -253)),
-                           _mm256_shuffle_epi8(all, _mm256_setr_epi64x(-252, -251, -250, -249)));
+        __m256i bytes = _mm256_broadcastq_epi64(kithi_avx2_shifts_8(digest, cell_shift, end));
+        /* Byte j goes to the lowest byte of word j: the lowest byte of j - 256 is the index j. Its other bytes are
+         * negative indices, which give 0. */
+        return KITHI_VALUE(kithi_avx2_block, _mm256_shuffle_epi8(bytes, _mm256_setr_epi64x(-256, -255, -254, -253)),
+                           _mm256_shuffle_epi8(bytes, _mm256_setr_epi64x(-252, -251, -250, -249)));
     }
     uint64_t invert = end == KITHI_AVX2_HIGHEST ? UINT64_MAX : 0;
     __m128i bytes = _mm_cvtsi64_si128((long long)(kithi_lane_word(digest, 0) ^ invert));
@@ -68,8 +72,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_ones(__m256i shifts, unsigned 
                        : _mm256_sllv_epi64(_mm256_set1_epi64x(1), shifts);
 }
 
-/* Returns how many words are 0. */
-KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_zeros(__m256i low, __m256i high, unsigned lanes) {
+/* Returns how many words of the two vectors are 0. */
+KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_zero_words(__m256i low, __m256i high, unsigned lanes) {
     __m256i zero = _mm256_setzero_si256();
     if (lanes == 16) {
         unsigned in_low = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(low, zero)));
@@ -81,7 +85,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_zeros(__m256i low, __m256i hi
     return kithi_popcount(in_low | in_high << 4);
 }
 
-KITHI_INLINE unsigned kithi_avx2_words(unsigned lanes) {
+/* Returns the number of words in a block. */
+KITHI_INLINE unsigned kithi_avx2_word_count(unsigned lanes) {
     return lanes == 16 ? 16 : 8;
 }
 
@@ -167,7 +172,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_in(const uint16_t *numbe
 KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_set_many(uint8_t *body, uint64_t blocks,
                                                                  const uint64_t *digests, size_t n, size_t prefetch,
                                                                  unsigned lanes, uint64_t *fill) {
-    uint16_t found[64], all = (uint16_t)((1u << lanes) - 1);
+    uint16_t found[64], all_lanes = (uint16_t)((1u << lanes) - 1);
     for (size_t i = 0; i < n; i++) {
         if (prefetch != 0)
             __builtin_prefetch(body + kithi_mulhi(digests[i + prefetch], blocks) * 64);
@@ -175,9 +180,9 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_set_many(uint8_t *body, 
         found[i] = (uint16_t)kithi_avx2_bits_find_and_set(block, digests[i], lanes);
     }
     for (size_t i = n; i < 64; i++)
-        found[i] = all;
+        found[i] = all_lanes;
     *fill += UINT64_C(64) * lanes - kithi_avx2_bits_in(found);
-    return kithi_avx2_different(found, all);
+    return kithi_avx2_different(found, all_lanes);
 }
 
 /* ---- blocked_counting: counters of 4 bits ----
@@ -208,9 +213,9 @@ KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_counters kithi_avx2_counters_of(const 
 /* Returns how many of the key's counters are 0. With 4 lanes, four words have no counter of the key. They count as 0,
  * too, and are subtracted. */
 KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_counters_zero(const kithi_avx2_counters *c, unsigned lanes) {
-    return kithi_avx2_zeros(_mm256_and_si256(c->block.low, c->full.low), _mm256_and_si256(c->block.high, c->full.high),
-                            lanes) -
-           (kithi_avx2_words(lanes) - lanes);
+    return kithi_avx2_zero_words(_mm256_and_si256(c->block.low, c->full.low),
+                                 _mm256_and_si256(c->block.high, c->full.high), lanes) -
+           (kithi_avx2_word_count(lanes) - lanes);
 }
 
 KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
@@ -241,11 +246,11 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_change_all(uint8_t *block, const 
 KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes,
                                                               unsigned *zeros) {
     kithi_avx2_counters c = kithi_avx2_counters_of(block, digest, lanes);
-    /* A counter is 14 or 15 if its upper three bits are set. */
+    /* below_14 is not 0 if a counter of the key is below 14: only then is one of its upper three bits 0. */
     __m256i low = _mm256_andnot_si256(c.ones.low, _mm256_andnot_si256(c.block.low, c.full.low));
     __m256i high = _mm256_andnot_si256(c.ones.high, _mm256_andnot_si256(c.block.high, c.full.high));
-    __m256i lower = _mm256_or_si256(low, high);
-    if (_mm256_testz_si256(lower, lower) != 0)
+    __m256i below_14 = _mm256_or_si256(low, high);
+    if (_mm256_testz_si256(below_14, below_14) != 0)
         return false;
     *zeros = kithi_avx2_counters_zero(&c, lanes);
     kithi_avx2_change_all(block, &c, lanes, 1);
@@ -260,7 +265,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_lower(uint8_t *block, ui
     if (kithi_avx2_counters_zero(&c, lanes) != 0)
         return false;
     kithi_avx2_change_all(block, &c, lanes, -1);
-    kithi_avx2_counters xor_one = c; /* 0 where the counter was 1 */
+    kithi_avx2_counters xor_one = c; /* each counter XOR 1: 0 where the counter was 1 */
     xor_one.block.low = _mm256_xor_si256(_mm256_and_si256(c.block.low, c.full.low), c.ones.low);
     xor_one.block.high = _mm256_xor_si256(_mm256_and_si256(c.block.high, c.full.high), c.ones.high);
     *zeros = kithi_avx2_counters_zero(&xor_one, lanes);
@@ -285,7 +290,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_counters_least(const uint8_t 
 
 /* ---- ribbon ---- */
 
-/* Returns 8 parities: bit i is that of (word i of `first` AND low) XOR (word i of `second` AND high). After the upper
+/* Returns 8 bits. Bit i is the parity of (word i of `first` AND low) XOR (word i of `second` AND high). After the upper
  * half of each word has been XORed into the lower, the lower halves of all 8 words fit in one vector. */
 KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_parities(const uint8_t *first, const uint8_t *second, uint64_t low,
                                                             uint64_t high) {

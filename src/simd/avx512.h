@@ -10,7 +10,7 @@
 #include "core/mix.h"
 #include "simd/avx2.h"
 
-/* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 << cell_shift bits. */
+/* Returns a block with a 1 at the lowest bit of each cell of the key, 0 elsewhere. A cell has 1 << cell_shift bits. */
 KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_ones(uint64_t digest, unsigned lanes, unsigned cell_shift) {
     long long word = (long long)kithi_lane_word(digest, 0);
     if (lanes == 16) {
@@ -23,9 +23,9 @@ KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_ones(uint64_t digest, unsi
         return _mm512_sllv_epi64(one, _mm512_slli_epi64(_mm512_srli_epi64(bytes, 2 + cell_shift), cell_shift));
     /* A lane is two words. The bits of the lane that come before a word are subtracted from its shift. In one of the
      * two words the result is then negative or too large, so the 1 is shifted out. */
-    __m512i twice = _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0);
+    __m512i lane_of_word = _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0);
     __m512i bits_before = _mm512_set_epi64(64, 0, 64, 0, 64, 0, 64, 0);
-    bytes = _mm512_permutexvar_epi64(twice, bytes);
+    bytes = _mm512_permutexvar_epi64(lane_of_word, bytes);
     __m512i shift = _mm512_slli_epi64(_mm512_srli_epi64(bytes, 1 + cell_shift), cell_shift);
     return _mm512_sllv_epi64(one, _mm512_sub_epi64(shift, bits_before));
 }
@@ -42,8 +42,8 @@ KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_bits_has(const uint8_t *block
     return _mm512_test_epi64_mask(missing, missing) == 0;
 }
 
-/* Sets these bits of one key in the block. Returns which of them were 0, as a mask with one bit per word: a word has at
- * most one bit of a key. */
+/* Sets `bits`, those of one key, in the block. Returns which of them were 0, as a mask with one bit per word: a word
+ * has at most one bit of a key. */
 KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_bits_or(uint8_t *block, __m512i bits, unsigned lanes) {
     __m512i before = _mm512_loadu_si512(block);
     _mm512_storeu_si512(block, _mm512_or_si512(before, bits));
@@ -122,9 +122,9 @@ KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_change_all(uint8_t *block, co
 KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes,
                                                                   unsigned *zeros) {
     kithi_avx512_counters c = kithi_avx512_counters_of(block, digest, lanes);
-    /* A counter is 14 or 15 if its upper three bits are set. */
-    __m512i lower = _mm512_andnot_si512(c.ones, _mm512_andnot_si512(c.block, c.full));
-    if (_mm512_test_epi64_mask(lower, lower) == 0)
+    /* below_14 is not 0 if a counter of the key is below 14: only then is one of its upper three bits 0. */
+    __m512i below_14 = _mm512_andnot_si512(c.ones, _mm512_andnot_si512(c.block, c.full));
+    if (_mm512_test_epi64_mask(below_14, below_14) == 0)
         return false;
     *zeros = kithi_avx512_counters_equal_to(&c, lanes, 0);
     kithi_avx512_change_all(block, &c, lanes, 1);

@@ -13,10 +13,10 @@ typedef struct kithi_neon_block {
     uint64x2_t part[4];
 } kithi_neon_block;
 
-/* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 or 4 bits. vshrq_n shifts right only
- * by a constant. So a byte of the lane word (core/mix.h) is shifted as for cells of 1 bit. This gives the number of a
- * bit in the lane, which is then rounded down to that of the first bit of a cell. For cells of 1 bit the rounding costs
- * nothing. */
+/* Returns a block with a 1 at the lowest bit of each cell of the key, 0 elsewhere. A cell has 1 or 4 bits. vshrq_n
+ * shifts right only by a constant. So a byte of the lane word (core/mix.h) is shifted as for cells of 1 bit. This gives
+ * the number of a bit in the lane, which cell_mask then rounds down to that of the first bit of a cell. For cells of 1
+ * bit the compiler leaves the rounding out. */
 KITHI_INLINE kithi_neon_block kithi_neon_ones(uint64_t digest, unsigned lanes, unsigned cell_bits) {
     kithi_neon_block ones;
     uint16x8_t bytes = vmovl_u8(vcreate_u8(kithi_lane_word(digest, 0)));
@@ -41,6 +41,7 @@ KITHI_INLINE kithi_neon_block kithi_neon_ones(uint64_t digest, unsigned lanes, u
         return ones;
     }
     uint64x2_t pair[2] = {vmovl_u32(vget_low_u32(low)), vmovl_u32(vget_high_u32(low))};
+    /* A lane is two words. The bits of the lane that come before a word are subtracted from its shift. */
     int64x2_t bits_before = vcombine_s64(vcreate_s64(0), vcreate_s64(64));
     for (unsigned i = 0; i < 4; i++) {
         uint64x2_t byte = i % 2 == 0 ? vdupq_laneq_u64(pair[i / 2], 0) : vdupq_laneq_u64(pair[i / 2], 1);
@@ -154,11 +155,11 @@ KITHI_INLINE void kithi_neon_change_all(uint8_t *block, const kithi_neon_counter
  * nothing if all of the key's counters are 14 or more. */
 KITHI_INLINE bool kithi_neon_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
     kithi_neon_counters c = kithi_neon_counters_of(block, digest, lanes);
-    uint64x2_t lower = vdupq_n_u64(0);
-    /* A counter is 14 or 15 if its upper three bits are set. */
+    uint64x2_t below_14 = vdupq_n_u64(0);
+    /* below_14 is not 0 if a counter of the key is below 14: only then is one of its upper three bits 0. */
     for (unsigned i = 0; i < 4; i++)
-        lower = vorrq_u64(lower, vbicq_u64(vbicq_u64(c.full.part[i], c.block.part[i]), c.ones.part[i]));
-    if (kithi_neon_is_zero(lower))
+        below_14 = vorrq_u64(below_14, vbicq_u64(vbicq_u64(c.full.part[i], c.block.part[i]), c.ones.part[i]));
+    if (kithi_neon_is_zero(below_14))
         return false;
     *zeros = kithi_neon_counters_equal_to(&c, lanes, 0);
     kithi_neon_change_all(block, &c, lanes, 1);

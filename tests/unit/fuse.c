@@ -150,11 +150,12 @@ static void build_neighbours(uint64_t n, const char *options) {
 /* Returns the largest size from n on that has the segments of n. Such a size has the fewest cells per key. */
 static uint64_t end_of_plateau(uint64_t n, const char *options) {
     kithi_fuse_geometry first = planned_geometry(n, options);
-    uint64_t step = first.segment * first.shards, end = n;
+    uint64_t step = first.segment_cells * first.shards, end = n;
     for (; step > 0; step /= 2)
         for (bool same = true; same; end += same ? step : 0) {
             kithi_fuse_geometry next = planned_geometry(end + step, options);
-            same = next.segments == first.segments && next.segment == first.segment && next.shards == first.shards;
+            same = next.segments == first.segments && next.segment_cells == first.segment_cells &&
+                   next.shards == first.shards;
         }
     return end;
 }
@@ -164,7 +165,7 @@ static uint64_t end_of_plateau(uint64_t n, const char *options) {
  * because the segments of a shard grow with its keys. */
 static void build_edges(uint64_t low, uint64_t high, const char *options) {
     kithi_fuse_geometry first = planned_geometry(low, options), last = planned_geometry(high, options);
-    if (first.segment == last.segment && first.shards == last.shards)
+    if (first.segment_cells == last.segment_cells && first.shards == last.shards)
         return;
     if (high - low > 1) {
         build_edges(low, low + (high - low) / 2, options);
