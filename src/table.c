@@ -42,7 +42,7 @@ const kithi_table_kind *kithi_table_kind_by_id(uint64_t id) {
     return NULL;
 }
 
-/* The first kind of the registry is the default. */
+/* NULL means the default, which is the first kind of the registry. */
 static const kithi_table_kind *kind_named(const char *name) {
     if (name == NULL)
         return KINDS[0];
@@ -163,10 +163,10 @@ kith_status kith_table_reserve(kith_table *t, uint64_t keys) {
 
 static bool key_fits(const kith_table *t, size_t key_bytes) {
     uint64_t bytes = key_bytes; /* 64 bits, because a 32-bit size_t cannot hold the maximum */
-    return t->key_bytes != 0 ? bytes == t->key_bytes : bytes <= KITHI_TABLE_KEY_MAX;
+    return t->key_bytes != 0 ? bytes == t->key_bytes : bytes <= KITHI_TABLE_KEY_BYTES_MAX;
 }
 
-/* If the table has functions for words, and the key has the right size, sets *word and returns true. */
+/* Returns false if the table has no functions for words, or if the key has the wrong size. Otherwise sets *word. */
 static inline bool read_word(const kith_table *t, const void *key, size_t key_bytes, uint64_t *word) {
     if (t->words == NULL || key_bytes != t->key_bytes)
         return false;
@@ -174,8 +174,9 @@ static inline bool read_word(const kith_table *t, const void *key, size_t key_by
     return true;
 }
 
-/* kith_table_put(), kith_table_get() and kith_table_remove() begin with the most common case, words of 8 bytes. All
- * other cases are in put_any(), get_any() and remove_any(), so that this one needs no stack frame. */
+/* kith_table_put(), kith_table_get() and kith_table_remove() begin with the most common case: the table has functions
+ * for words, and its keys have 8 bytes. They pass all other cases to put_any(), get_any() and remove_any(), so that the
+ * most common case needs no stack frame. */
 
 __attribute__((noinline)) static kith_status put_any(kith_table *t, const void *key, size_t key_bytes, uint64_t value,
                                                      bool *was_new) {
@@ -278,7 +279,7 @@ __attribute__((unused)) static bool keys_valid(const kith_table *t, const kith_k
 }
 
 /* Does what kithi_table_kind.get_group does, one key after the other, and prefetches AHEAD keys ahead. */
-static uint64_t get_each(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values) {
+static uint64_t get_one_by_one(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values) {
     uint64_t found = 0;
     for (size_t i = 0; i < n; i++) {
         if (i + AHEAD < n)
@@ -294,7 +295,7 @@ static uint64_t get_each(const kith_table *t, const kithi_key *keys, size_t n, u
 }
 
 /* Reads n keys from index `from` on as words. Returns false if this table has no functions for words, or if one of the
- * keys has another size. */
+ * keys has the wrong size. */
 static bool read_words(const kith_table *t, const kith_keys *keys, size_t from, size_t n, uint64_t *words) {
     for (size_t i = 0; i < n; i++) {
         kithi_key key = key_at(t, keys, from + i);
@@ -306,27 +307,27 @@ static bool read_words(const kith_table *t, const kith_keys *keys, size_t from, 
 
 /* Does what kithi_table_kind.get_group does, for keys of any size and any kind. */
 static uint64_t get_keys(const kith_table *t, const kith_keys *keys, size_t from, size_t n, uint64_t *values) {
-    kithi_key group[KITHI_GROUP];
+    kithi_key group[KITHI_GROUP_KEYS];
     bool fit = true;
     for (size_t i = 0; i < n; i++) {
         group[i] = key_at(t, keys, from + i);
         fit = fit && key_fits(t, group[i].byte_count);
     }
     bool grouped = fit && t->kind->get_group != NULL && t->trace == NULL;
-    return grouped ? t->kind->get_group(t, group, n, values) : get_each(t, group, n, values);
+    return grouped ? t->kind->get_group(t, group, n, values) : get_one_by_one(t, group, n, values);
 }
 
 size_t kith_table_get_many(const kith_table *t, const kith_keys *keys, uint64_t *values, uint64_t *found) {
     assert(t != NULL && keys != NULL && keys_valid(t, keys));
     size_t hits = 0;
-    for (size_t from = 0; from < keys->n; from += KITHI_GROUP) {
-        uint64_t words[KITHI_GROUP];
-        size_t n = keys->n - from < KITHI_GROUP ? keys->n - from : KITHI_GROUP;
-        uint64_t *into = values != NULL ? values + from : NULL;
-        uint64_t present = read_words(t, keys, from, n, words) ? t->words->get_group(t, words, n, into)
-                                                               : get_keys(t, keys, from, n, into);
+    for (size_t from = 0; from < keys->n; from += KITHI_GROUP_KEYS) {
+        uint64_t words[KITHI_GROUP_KEYS];
+        size_t n = keys->n - from < KITHI_GROUP_KEYS ? keys->n - from : KITHI_GROUP_KEYS;
+        uint64_t *group_values = values != NULL ? values + from : NULL;
+        uint64_t present = read_words(t, keys, from, n, words) ? t->words->get_group(t, words, n, group_values)
+                                                               : get_keys(t, keys, from, n, group_values);
         if (found != NULL)
-            found[from / KITHI_GROUP] = present;
+            found[from / KITHI_GROUP_KEYS] = present;
         hits += kithi_popcount(present);
     }
     return hits;
@@ -360,14 +361,14 @@ kith_status kith_table_put_many(kith_table *t, const kith_keys *keys, const uint
     kith_status status = KITH_OK;
     size_t from = 0;
     while (from < keys->n && status == KITH_OK) {
-        uint64_t words[KITHI_GROUP];
-        size_t n = keys->n - from < KITHI_GROUP ? keys->n - from : KITHI_GROUP, put;
-        const uint64_t *of_group = values != NULL ? values + from : NULL;
+        uint64_t words[KITHI_GROUP_KEYS];
+        size_t n = keys->n - from < KITHI_GROUP_KEYS ? keys->n - from : KITHI_GROUP_KEYS, put_count;
+        const uint64_t *group_values = values != NULL ? values + from : NULL;
         if (!t->readonly && read_words(t, keys, from, n, words))
-            status = t->words->put_group(t, words, of_group, n, &put);
+            status = t->words->put_group(t, words, group_values, n, &put_count);
         else
-            status = put_keys(t, keys, from, n, of_group, &put);
-        from += put;
+            status = put_keys(t, keys, from, n, group_values, &put_count);
+        from += put_count;
     }
     if (done != NULL)
         *done = from;

@@ -1,13 +1,13 @@
-/* Saves tables to files and opens them. A file has the same header and checksums as that of a filter (format/format.h).
- * The id of the table's kind is the parameter KITHI_PARAM_TABLE_KIND. The kind id in the header says which of two forms
- * the file has:
+/* Saves tables to files and opens them. Table files have the same header and checksums as filter files
+ * (format/head.h). The id of the table's kind is the parameter KITHI_PARAM_TABLE_KIND. The kind id in the header says
+ * which of two forms the file has:
  *
- *     image     The body is a copy of the table's memory, and opening maps it. Used for tables whose keys have a fixed
- *               size, if their kind has `image` and `attach`.
- *     entries   The body is the options and then each key with its value. Opening creates a table and puts them in.
- *               Used for all other tables.
+ *     image     The body is a copy of the table's memory. Opening maps the file or, with KITH_OPEN_COPY, reads it into
+ *               memory. Used for tables whose keys have a fixed size, if their kind has `image` and `attach`.
+ *     entries   The body is the values of the options, then each key with its value. Opening creates a table and puts
+ *               the keys into it. Used for all other tables.
  *
- *               | 8 option values, u64 each | entry | entry | … | zeros to a multiple of 64 |
+ *               | 8 option values, u64 each | entry | entry | … | zeros to a multiple of 64 bytes |
  *               entry   | key length, LEB128 | key | value, LEB128 |     (no key length if keys have a fixed size)
  *
  * A file may come from an attacker. Every length is checked against the size of the file before it is used, and no file
@@ -16,9 +16,9 @@
  *   - Whoever wrote the file knows the state of the random number generator in its header, and may have chosen keys
  *     that all collide under the hash functions drawn from it. So a table that is built from entries draws its hash
  *     functions from a new random seed.
- *   - Even with random hash functions a put may have to compare the key with every other key, for example in a kind
- *     that has no index or too few slots. Such kinds have `append`, which does not compare. Repeated keys are then
- *     found with a hash set of all entries, under SipHash with a random key. */
+ *   - Even with random hash functions a put may have to compare the key with every other key: in a list, or in a chain
+ *     table that was created with too few slots and does not grow. Such kinds have `append`, which does not compare.
+ *     Repeated keys are then found with a hash set of all keys, under SipHash with a random key. */
 #include <assert.h>
 #include <string.h>
 
@@ -125,7 +125,7 @@ static kith_status save_entries(const kith_table *t, kithi_head *head, const cha
 
 kith_status kith_table_save(kith_table *t, const char *path) {
     assert(t != NULL && path != NULL);
-    bool secret = t->family == KITH_FAMILY_SIPHASH; /* the file contains its key: see kithi_replace_file() */
+    bool secret = t->family == KITH_FAMILY_SIPHASH; /* the file has the seed of the secret key */
     if (t->readonly)                                /* unchanged since it was opened */
         return kithi_replace_file(path, t->map, t->map_bytes, secret);
     kithi_head head = head_of(t);
@@ -142,7 +142,8 @@ kith_status kith_table_save(kith_table *t, const char *path) {
 
 /* ---- opening ---- */
 
-/* Checks the fields of a header that both forms share and sets up *t from them, without the kind's state. */
+/* Checks the fields of a header that have the same meaning in both forms, and sets up *t from them, without the kind's
+ * state. */
 static kith_status read_head(const kithi_head *head, const kith_allocator *allocator, kith_table *t) {
     const uint64_t *params = head->params;
     const kithi_table_kind *kind = kithi_table_kind_by_id(params[KITHI_PARAM_TABLE_KIND]);
@@ -167,7 +168,8 @@ static kith_status read_head(const kithi_head *head, const kith_allocator *alloc
                : KITH_E_CORRUPT;
 }
 
-/* On success the block belongs to the table; if the table is read-only, the block is still the caller's mapped file. */
+/* If `readonly` is true, `block` is a mapped file, and on success the caller stores it in the table. Otherwise `block`
+ * is allocated memory, which belongs to the table on success. On failure `block` still belongs to the caller. */
 static kith_status open_image(const kithi_head *head, uint8_t *block, bool readonly, bool lazy,
                               const kith_allocator *allocator, kith_table **table) {
     kith_table shell, *t;
@@ -198,7 +200,7 @@ static kith_status open_image(const kithi_head *head, uint8_t *block, bool reado
 /* Reads the entry at *at and advances *at past it. Returns false if it is not a valid entry. */
 static bool entry_read(const kith_table *t, const uint8_t **at, const uint8_t *end, kithi_key *key, uint64_t *value) {
     uint64_t key_bytes = t->key_bytes;
-    if (t->key_bytes == 0 && (!leb_read(at, end, &key_bytes) || key_bytes > KITHI_TABLE_KEY_MAX))
+    if (t->key_bytes == 0 && (!leb_read(at, end, &key_bytes) || key_bytes > KITHI_TABLE_KEY_BYTES_MAX))
         return false;
     if (key_bytes > (uint64_t)(end - *at))
         return false;
@@ -250,8 +252,8 @@ static bool seen_keys_add(seen_keys *seen, const kithi_key *key) {
     return true;
 }
 
-/* Puts an entry into the table. Sets *was_new to false if its key occurred before. `seen` is used only for kinds that
- * have `append`. */
+/* Puts an entry into the table. Sets *was_new to whether this is the first entry with its key. `seen` is used only for
+ * kinds that have `append`. */
 static kith_status put_entry(kith_table *t, seen_keys *seen, const kithi_key *key, uint64_t value, bool *was_new) {
     if (t->kind->append == NULL)
         return kith_table_put(t, key->bytes, key->byte_count, value, was_new);
@@ -327,7 +329,7 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     status = t->kind->create(t, initial_capacity(t, head));
     if (status != KITH_OK) {
         kithi_table_drop(t);
-        return status == KITH_E_MEMORY ? status : KITH_E_CORRUPT; /* such a table cannot have been saved */
+        return status == KITH_E_MEMORY ? status : KITH_E_CORRUPT; /* no such table can exist on this machine */
     }
     status = put_entries(t, head, body + OPTIONS_BYTES, body + OPTIONS_BYTES + entries_bytes);
     if (status != KITH_OK) {
@@ -364,12 +366,12 @@ static kith_status open_mapped(const char *path, bool lazy, const kith_allocator
         return status;
     kithi_head head;
     status = verify_file(bytes, byte_count, lazy, &head);
-    bool mapped = status == KITH_OK && head.kind_id == IMAGE_ID;
-    if (mapped) /* the cast is safe: nothing writes to a read-only table */
+    bool is_image = status == KITH_OK && head.kind_id == IMAGE_ID;
+    if (is_image) /* the cast is safe: nothing writes to a read-only table */
         status = open_image(&head, (uint8_t *)(uintptr_t)bytes, true, lazy, allocator, table);
     else if (status == KITH_OK)
         status = open_entries(&head, bytes, allocator, table);
-    if (status == KITH_OK && mapped) {
+    if (status == KITH_OK && is_image) {
         (*table)->map = bytes;
         (*table)->map_bytes = byte_count;
         return KITH_OK;
@@ -386,12 +388,12 @@ static kith_status open_copy(const char *path, const kith_allocator *allocator, 
         return status;
     kithi_head head;
     status = verify_file(block, byte_count, false, &head);
-    bool image = status == KITH_OK && head.kind_id == IMAGE_ID;
-    if (image)
+    bool is_image = status == KITH_OK && head.kind_id == IMAGE_ID;
+    if (is_image)
         status = open_image(&head, block, false, false, allocator, table);
     else if (status == KITH_OK)
         status = open_entries(&head, block, allocator, table);
-    if (status != KITH_OK || !image)
+    if (status != KITH_OK || !is_image) /* entries have been copied into the table */
         kithi_release(allocator, block, byte_count);
     return status;
 }

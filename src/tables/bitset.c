@@ -5,21 +5,22 @@
  *     words          | 0 … 63 | 64 … 127 | … | the last one, with zeros from U on |
  *
  * There is no hashing and there are no collisions: put, get and remove access one bit. The memory is U/8 bytes,
- * whatever the number of keys n. For n > U/64 this is less than any table that stores a 64-bit word per key. At n = U/2
- * no representation is much smaller: there are (U choose n) sets, so at least log2(U choose n) bits are needed, which
- * is then about U - log2(pi U/2) / 2.
+ * whatever the number of keys n. For n > U/64 this is less than any table that stores a 64-bit word per key. For
+ * n = U/2 no representation is much smaller. There are (U choose n) sets of n keys, so log2(U choose n) bits are needed
+ * to tell them apart, and for n = U/2 these are about U - log2(pi U/2) / 2.
  *
  * A key has 4 or 8 bytes and is read as a little-endian integer. On a little-endian machine it is a uint32_t or
  * uint64_t as stored in memory. put refuses a key of U or more (KITH_E_KEY); for get and remove such a key is absent.
- * There are no values: get returns 0, and put accepts only 0. Creation refuses keys of 16 bytes (KITH_E_KEY), a
- * universe larger than 2^32 for 4-byte keys, and a capacity larger than the universe (KITH_E_TOO_LARGE).
+ * There are no values: get sets the value to 0, and put accepts only 0. Creation refuses keys of 16 bytes with
+ * KITH_E_KEY. It refuses a universe larger than 2^32 for keys of 4 bytes, and a capacity larger than the universe, with
+ * KITH_E_TOO_LARGE.
  *
  *   universe   The default, 65536, covers all 16-bit integers in 8 KiB. The maximum is 2^40 (128 GiB), because a larger
  *              value is most likely a mistake.
  *
  * All memory is allocated at creation, zeroed by the allocator. If the allocator returns fresh pages, a large universe
- * uses physical memory only for the pages that keys have touched. To keep it so, clear writes only to words that are
- * not 0.
+ * uses physical memory only for pages to which a key was written. So that clear does not use more, it writes only to
+ * words that are not 0.
  *
  * Iteration is in increasing order. There is no key in memory to point to, so the key that `next` returns is in the
  * cursor. */

@@ -9,31 +9,34 @@
  *
  * A search reads the nodes of one slot. With n keys and load alpha = n / slots, these are alpha nodes on average if the
  * key is absent, and 1 + alpha/2 - alpha/(2n) if it is present (Cormen, Leiserson, Rivest, Stein, 11.2). This requires
- * only that two keys share one of m slots with probability about 1/m. 2-wise independence guarantees that, and every
- * family of hash functions (kith/hash.h) has or imitates it. Nodes store the 64-bit hash value of their key. So a
- * search compares keys only if the hash values are equal, which almost never happens for an absent key, and growth
- * relinks nodes without hashing again.
+ * only that two keys share a slot with probability about 1 / slots. 2-wise independence guarantees that, and every
+ * family of hash functions (kith/hash.h) has or imitates 2-wise independence.
+ *
+ * Nodes store the 64-bit hash value of their key. So a search compares keys only if their hash values are equal, which
+ * almost never happens if the key is absent. And growth relinks nodes without hashing again.
  *
  * Entries never move: a node stays at its address from the put to the removal of its key, even when the table grows.
- * The number of slots is not restricted to powers of two. It doubles when the number of keys exceeds `load` percent of
- * it. The slot comes from the high bits of the hash value, so the keys of slot i go to slots 2i and 2i + 1, and growth
- * passes once over the old and the new slots, in order. With grow=no the number of slots is chosen for the
- * capacity at creation and never changes, so chains get longer. This is for experiments, and for users who prefer
- * slower operations to an occasional pause for growth.
+ * The number of slots is not restricted to powers of two. It doubles when the table would have more keys than `load`
+ * percent of it. The slot comes from the high bits of the hash value, so the keys of slot i go to slots 2i and 2i + 1,
+ * and growth passes once over the old and the new slots, in order. With grow=no the number of slots is chosen for the
+ * capacity at creation and never changes, so more keys make the chains longer. This is for experiments, and for users
+ * who prefer slower operations to an occasional pause for growth.
  *
- * In the worst case all keys are in one chain. Anyone who knows the function can cause this. With any family but
- * siphash, so can anyone who observes the table (its timing or its order) and then chooses keys. Keys that were chosen
- * before the function was drawn do not cause it: with a random function, the fullest of n slots at load 1 has about log
- * n / log log n keys. xxh3 behaves like this, and siphash does so even against an attacker. (One exception among byte
- * strings: those of 4 and 8 bytes are hashed as integers, so a string of 4 bytes and the same string followed by four
- * zero bytes have the same hash value.) 2-wise independence alone guarantees only O(sqrt(n)) keys in the fullest slot.
+ * In the worst case all keys are in one chain. Anyone who knows the hash function can choose such keys. With any family
+ * but siphash, so can anyone who first observes the table (its timing or its order). Keys that were chosen before the
+ * function was drawn do not have this effect: with a random function, the fullest of n slots at load 1 has about
+ * log n / log log n keys. xxh3 behaves like a random function, and siphash does so even against an attacker. (One
+ * exception among byte strings: those of 4 and 8 bytes are hashed as integers, so a string of 4 bytes and the same
+ * string followed by four zero bytes have the same hash value.) 2-wise independence alone guarantees only O(sqrt(n))
+ * keys in the fullest slot.
  *
- *   load 100     A slot has 8 bytes and a node 32 to 48. Fewer slots would save little memory. More slots would save
- *                little time: an absent key costs 1 node at load 1, and 1/2 node at load 1/2.
+ *   load 100     A slot has 8 bytes, and a node has 32 or 48 (40, rounded up by the arena). Fewer slots would save
+ *                little memory. More slots would save little time: a search for an absent key reads 1 node at load 1,
+ *                and 1/2 node at load 1/2.
  *   SLOTS_MIN 8  One cache line, for a table that was created without a capacity.
  *
- * A put that cannot allocate its node or the larger slots changes nothing. stats walks all slots to find the longest
- * chain. */
+ * A put that cannot allocate its node, or the larger array of slots, changes nothing. stats walks all slots to find the
+ * longest chain. */
 #include "tables/common/record.h"
 
 #include <assert.h>
@@ -61,9 +64,9 @@ typedef struct node {
 typedef struct chain {
     node **heads;
     uint64_t slots;
-    uint64_t limit; /* maximum number of keys before growth */
+    uint64_t keys_max; /* the table grows when it has more keys; UINT64_MAX with grow=no */
     kith_function *function;
-    uint64_t generation; /* incremented when nodes are freed: pointers in cursors of older generations are invalid */
+    uint64_t generation; /* incremented when nodes are freed: cursors of older generations have invalid pointers */
 } chain;
 
 static chain *chain_of(const kith_table *t) {
@@ -78,21 +81,21 @@ static uint64_t hash_of(const kith_table *t, const kithi_key *key) {
     return kithi_function_key(chain_of(t)->function, key->bytes, key->byte_count);
 }
 
-/* slots_for computes the number of slots for `keys` keys, and limit_of the maximum number of keys for `slots` slots,
- * such that limit_of(slots_for(keys)) >= keys. slots_for returns false on overflow. */
+/* slots_for computes the number of slots for `keys` keys, and keys_max_for the maximum number of keys for `slots`
+ * slots, such that keys_max_for(slots_for(keys)) >= keys. slots_for returns false on overflow. */
 static bool slots_for(const kith_table *t, uint64_t keys, uint64_t *slots) {
-    uint64_t percent;
-    if (!kithi_checked_mul(keys, 100, &percent) || !kithi_checked_add(percent, t->options[LOAD] - 1, &percent))
+    uint64_t dividend;
+    if (!kithi_checked_mul(keys, 100, &dividend) || !kithi_checked_add(dividend, t->options[LOAD] - 1, &dividend))
         return false;
-    *slots = percent / t->options[LOAD];
+    *slots = dividend / t->options[LOAD];
     return true;
 }
 
-static uint64_t limit_of(const kith_table *t, uint64_t slots) {
-    uint64_t percent;
-    if (t->options[GROW] == GROW_NO || !kithi_checked_mul(slots, t->options[LOAD], &percent))
+static uint64_t keys_max_for(const kith_table *t, uint64_t slots) {
+    uint64_t dividend;
+    if (t->options[GROW] == GROW_NO || !kithi_checked_mul(slots, t->options[LOAD], &dividend))
         return UINT64_MAX;
-    return percent / 100;
+    return dividend / 100;
 }
 
 static void link_node(node **heads, uint64_t slots, node *n) {
@@ -119,7 +122,7 @@ static kith_status resize(kith_table *t, uint64_t slots) {
     kithi_release(&t->allocator, c->heads, c->slots * sizeof(node *));
     c->heads = heads;
     c->slots = slots;
-    c->limit = limit_of(t, slots);
+    c->keys_max = keys_max_for(t, slots);
     return KITH_OK;
 }
 
@@ -137,7 +140,7 @@ static kith_status create(kith_table *t, uint64_t capacity) {
     chain *c = t->state = kithi_allocate(&t->allocator, sizeof *c);
     if (c == NULL)
         return KITH_E_MEMORY;
-    c->generation = 1;
+    c->generation = 1; /* not 0: a cursor of zeros has no pointer */
     kith_status status =
         kith_function_draw(t->family, t->independence, kithi_prng_next(&t->prng), &t->allocator, &c->function);
     if (status == KITH_OK)
@@ -162,21 +165,21 @@ static kith_status grow_to(kith_table *t, uint64_t slots) {
 }
 
 static kith_status reserve(kith_table *t, uint64_t keys) {
-    if (keys <= chain_of(t)->limit)
+    if (keys <= chain_of(t)->keys_max)
         return KITH_OK;
     uint64_t slots;
     return slots_for(t, keys, &slots) ? grow_to(t, slots) : KITH_E_TOO_LARGE;
 }
 
-/* Returns the address of the link to the key's node. If the key is absent, it is that of the last link of its chain,
- * which contains NULL. */
+/* Returns the address of the link to the key's node or, if the key is absent, of the last link of its chain, which is
+ * NULL. */
 static node **find(const kith_table *t, const kithi_key *key, uint64_t hash) {
     const chain *c = chain_of(t);
     uint64_t slot = kithi_mulhi(hash, c->slots);
     node **link = &c->heads[slot];
     for (; *link != NULL; link = &(*link)->next) {
         kithi_trace(t, KITH_STEP_LOOK, slot, 0);
-        if ((*link)->hash == hash && kithi_record_is(t, (*link)->record, key))
+        if ((*link)->hash == hash && kithi_record_has_key(t, (*link)->record, key))
             break;
     }
     return link;
@@ -211,7 +214,7 @@ static kith_status add_node(kith_table *t, const kithi_key *key, uint64_t hash, 
     if (n == NULL)
         return KITH_E_MEMORY;
     n->hash = hash;
-    if (t->count >= c->limit) {
+    if (t->count >= c->keys_max) {
         kith_status status = grow_to(t, 2 * c->slots);
         if (status != KITH_OK) {
             free_node(t, n);
@@ -254,9 +257,9 @@ static void prefetch(const kith_table *t, const kithi_key *key) {
     __builtin_prefetch(&c->heads[kithi_mulhi(hash_of(t, key), c->slots)]);
 }
 
-/* The cursor has the slot, the depth in its chain, a pointer to the node at that depth, and the generation in which
- * this pointer was valid. An iteration during which keys are removed may miss some keys, but never reads a freed
- * node. */
+/* The cursor says which node is next: its slot, its depth in the chain, a pointer to it, and the generation in which
+ * this pointer was valid. In a later generation the node is found by its slot and depth. An iteration during which keys
+ * are removed may miss some keys, but never reads a freed node. */
 static bool next(const kith_table *t, kith_cursor *cursor, kithi_key *key, uint64_t *value) {
     const chain *c = chain_of(t);
     uint64_t slot = cursor->at[0], depth = cursor->at[1];
@@ -296,7 +299,7 @@ static void stats(const kith_table *t, kith_table_stats *stats) {
 
 static const char *check(const kith_table *t) {
     const chain *c = chain_of(t);
-    if (t->count > c->limit)
+    if (t->count > c->keys_max)
         return "the table has more keys than its load allows";
     uint64_t count = 0;
     for (uint64_t i = 0; i < c->slots; i++) {
@@ -309,7 +312,7 @@ static const char *check(const kith_table *t) {
             if (kithi_mulhi(n->hash, c->slots) != i)
                 return "a node is in the chain of another slot";
             for (const node *other = c->heads[i]; other != n; other = other->next)
-                if (other->hash == n->hash && kithi_record_is(t, other->record, &key))
+                if (other->hash == n->hash && kithi_record_has_key(t, other->record, &key))
                     return "a key is stored twice";
         }
     }

@@ -4,18 +4,18 @@
  * A key is in one of the b slots of one of its d buckets, or it is not in the table. So lookup and removal always read
  * at most d * b slots.
  *
- *     cuckoo_slots.h     the memory: records, and one byte per slot with the key's tag and a mark that says whether a
- *                        lookup has to read more than the first bucket
+ *     cuckoo_slots.h     the memory: records, and one byte per slot with the key's tag and an overflow bit, which says
+ *                        whether a lookup has to read more than the first bucket
  *     cuckoo_find.c      lookups
  *     cuckoo_insert.c    inserts a new key, and moves others to free a slot for it
  *     cuckoo_rebuild.c   grows the table, and draws new functions if an insertion fails
- *     cuckoo_words.c     get, put and remove for the most common tables: keys of 4 or 8 bytes
- *     cuckoo.c           options, and the functions of table_kind.h for all other tables
+ *     cuckoo_words.c     get, put and remove for the most common tables: keys of 4 or 8 bytes, and default options
+ *     cuckoo.c           options, images, and the other functions of table_kind.h; put and remove for all other tables
  *
  * To free a slot, a put searches at most KITHI_CUCKOO_TABLE_SEARCH_MAX buckets or, with a random walk
  * (cuckoo_insert.c), makes at most `max` steps. If that frees no slot, the steps of the walk are undone, and the table
  * is rebuilt. Each attempt of a rebuild does at most the same work for each key. A put may also make a pass over the
- * table to refresh the marks, but only after more removals than a quarter of the number of slots. */
+ * table to recompute the overflow bits, but only after more removals than a quarter of the number of slots. */
 #include "format/format.h"
 #include "tables/cuckoo_find.h"
 #include "tables/cuckoo_rebuild.h"
@@ -49,10 +49,10 @@ static_assert(sizeof OPTIONS / sizeof *OPTIONS <= KITHI_OPTIONS_MAX, "options");
  * and more. */
 static bool options_agree(const kith_table *t) {
     const uint64_t *o = t->options;
-    bool of_walk = o[KITHI_CUCKOO_TABLE_OPTION_WALK_MAX] != KITHI_CUCKOO_TABLE_WALK_MAX_DEFAULT ||
-                   o[KITHI_CUCKOO_TABLE_OPTION_START] != KITHI_CUCKOO_TABLE_START_FIRST ||
-                   o[KITHI_CUCKOO_TABLE_OPTION_EVICT] != KITHI_CUCKOO_TABLE_EVICT_LAST;
-    if (of_walk && o[KITHI_CUCKOO_TABLE_OPTION_INSERT] == KITHI_CUCKOO_TABLE_INSERT_SEARCH)
+    bool has_walk_option = o[KITHI_CUCKOO_TABLE_OPTION_WALK_MAX] != KITHI_CUCKOO_TABLE_WALK_MAX_DEFAULT ||
+                           o[KITHI_CUCKOO_TABLE_OPTION_START] != KITHI_CUCKOO_TABLE_START_FIRST ||
+                           o[KITHI_CUCKOO_TABLE_OPTION_EVICT] != KITHI_CUCKOO_TABLE_EVICT_LAST;
+    if (has_walk_option && o[KITHI_CUCKOO_TABLE_OPTION_INSERT] == KITHI_CUCKOO_TABLE_INSERT_SEARCH)
         return false;
     return o[KITHI_CUCKOO_TABLE_OPTION_WALK_MAX] != KITHI_CUCKOO_TABLE_WALK_MAX_AUTO ||
            (o[KITHI_CUCKOO_TABLE_OPTION_D] == 2 && o[KITHI_CUCKOO_TABLE_OPTION_B] == 1 &&
@@ -85,8 +85,8 @@ static void destroy(kith_table *t) {
 
 static void clear(kith_table *t) {
     kithi_cuckoo_table *c = t->state;
-    memset(c->records, 0, (size_t)(kithi_cuckoo_table_slots(c) * (t->record_bytes + 1)));
-    c->stale_marks = 0;
+    memset(c->records, 0, (size_t)(kithi_cuckoo_table_slots(c) * (t->record_bytes + 1))); /* and the tags after them */
+    c->stale_overflow_bits = 0;
 }
 
 static kith_status reserve(kith_table *t, uint64_t keys) {
@@ -103,7 +103,7 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
         kithi_record_set_value(t, c->records + slot * t->record_bytes, value);
         return KITH_OK;
     }
-    uint8_t record[KITHI_RECORD_MAX];
+    uint8_t record[KITHI_RECORD_BYTES_MAX];
     if (!kithi_record_make(t, key, value, record))
         return KITH_E_MEMORY;
     kith_status status = kithi_cuckoo_table_put_absent(t, record, hash);
@@ -121,7 +121,7 @@ static kith_status remove_one(kith_table *t, const kithi_key *key, uint64_t *val
     *value = kithi_record_value(t, record);
     kithi_record_drop(t, record);
     c->tags[slot] &= 0x80;
-    c->stale_marks += slot / c->b != kithi_cuckoo_table_bucket_of_hash(c, 0, hash);
+    c->stale_overflow_bits += slot / c->b != kithi_cuckoo_table_bucket_of_hash(c, 0, hash);
     memset(record, 0, t->record_bytes);
     t->count--;
     return KITH_OK;
@@ -188,8 +188,8 @@ static const char *check(const kith_table *t) {
 enum { PARAM_BUCKETS = KITHI_PARAM_TABLE_FIRST_FREE, PARAM_OPTIONS, PARAM_SEED };
 static_assert(PARAM_SEED < KITHI_PARAM_COUNT, "the parameters fit into a header");
 
-/* The options in a word: a byte each for layout, d, b, insert and load, four bits each for start and evict, and 16 bits
- * for max. The last three are 0 by default. */
+/* The options in a word, from its lowest byte on: a byte each for layout, d, b, insert and load, four bits each for
+ * start and evict, and 16 bits for max. */
 enum { START_BIT = 40, EVICT_BIT = 44, MAX_BIT = 48 };
 
 static uint64_t pack_options(const uint64_t *options) {

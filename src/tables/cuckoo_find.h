@@ -1,4 +1,5 @@
-/* tables/cuckoo_find.h: lookups in a cuckoo table: the functions of table_kind.h, and find for put and remove. */
+/* tables/cuckoo_find.h: lookups in a cuckoo table. kithi_cuckoo_table_find() is for put and remove; the others are
+ * functions of table_kind.h. */
 #ifndef KITHI_TABLES_CUCKOO_FIND_H
 #define KITHI_TABLES_CUCKOO_FIND_H
 

@@ -3,19 +3,20 @@
  *
  *     insert=search   A breadth-first search finds the shortest sequence of moves that ends in a free slot. It reads at
  *                     most KITHI_CUCKOO_TABLE_SEARCH_MAX buckets. Nothing moves until the sequence is found.
- *     insert=walk     The procedure of Pagh and Rodler: the key takes the slot of another entry, which goes to another
- *                     of its buckets and may displace a third entry there, and so on, for at most `max` steps. If
- *                     there is no free slot by then, all moves are undone.
+ *     insert=walk     The procedure of Pagh and Rodler. The key takes the slot of another entry. That entry goes to
+ *                     another of its buckets and may displace a third entry there, and so on, for at most `max` steps.
+ *                     If there is no free slot by then, all moves are undone. Slots are chosen at random if b > 1, and
+ *                     buckets if d > 2.
  *
  * insert=auto is the walk for d = 2 and b = 1, for which it was analysed, and whenever an option of walks (max, start,
  * evict) is given; otherwise it is the search.
  *
- * The literature describes different walks, which are options here:
+ * The literature describes several variants of the walk. Options select them:
  *
  *     max=default     6 log(slots) / log(1 + delta/2) steps with delta = 0.1, at most KITHI_CUCKOO_TABLE_SEARCH_MAX and
  *                     at most the number of buckets
- *     max=auto        the same, rounded up and without these limits, with the delta that the table really has: slots =
- *                     (2 + delta) keys. This has a meaning only for d = 2 and b = 1, and below a load of 1/2
+ *     max=auto        the same formula, rounded up and without these limits. delta is that of the table: slots =
+ *                     (2 + delta) * keys. This has a meaning only for d = 2 and b = 1, and below a load of 1/2
  *     max=N           N steps
  *     start=first     the walk starts in the key's first bucket
  *     start=second    in its second bucket
@@ -29,8 +30,8 @@
 #include <math.h>
 
 #define WALK_DELTA 0.1
-#define NO_PARENT UINT32_MAX /* for the buckets of the new key, where the search starts */
-#define OUTSIDE UINT64_MAX   /* in place of a slot: the record was in no slot */
+#define NO_INDEX UINT32_MAX /* in place of an index in the queue: none */
+#define OUTSIDE UINT64_MAX  /* in place of a slot: the record was in no slot */
 
 typedef kithi_cuckoo_table_step step;
 
@@ -38,7 +39,7 @@ static void move(const kith_table *t, const kithi_cuckoo_table *c, uint64_t from
                  unsigned to_slot) {
     kithi_trace(t, KITH_STEP_MOVE, from * c->b + from_slot, to * c->b + to_slot);
     const uint8_t *record = kithi_cuckoo_table_record(t, c, from, from_slot);
-    kithi_cuckoo_table_set(t, c, to, to_slot, kithi_cuckoo_table_record_hash(t, c, record), record);
+    kithi_cuckoo_table_store(t, c, to, to_slot, kithi_cuckoo_table_record_hash(t, c, record), record);
 }
 
 /* ---- the search ---- */
@@ -47,7 +48,8 @@ static uint64_t visited_size(const kithi_cuckoo_table *c) {
     return 2 * (uint64_t)c->search_limit;
 }
 
-/* Adds a bucket to the queue. Returns false if it has been visited before or the queue is full. */
+/* Adds a bucket to the queue, which has *tail elements. Returns false if the bucket is in the queue already, or if the
+ * queue is full. `parent` and `slot` are as in kithi_cuckoo_table_step; the buckets of the new key have no parent. */
 static bool visit(const kithi_cuckoo_table *c, uint32_t *tail, uint64_t bucket, uint32_t parent, unsigned slot) {
     uint64_t size = visited_size(c), at = kithi_mulhi(kithi_mix(bucket + 1), size);
     while (c->visited[at] != 0) {
@@ -62,15 +64,15 @@ static bool visit(const kithi_cuckoo_table *c, uint32_t *tail, uint64_t bucket, 
     return true;
 }
 
-/* Empties the hash set of visited buckets. */
+/* Empties the hash set of visited buckets, all of which are in the queue. */
 static void clear_visited(const kithi_cuckoo_table *c, uint32_t tail) {
     uint64_t size = visited_size(c);
     if (tail > c->search_limit / 8) {
         memset(c->visited, 0, (size_t)size * sizeof *c->visited);
         return;
     }
-    /* The set uses linear probing. Each bucket is in the run of used slots that starts at its hash, so clearing these
-     * runs clears the set. */
+    /* The set uses linear probing. Each bucket is in the run of used slots that starts where its hash points, so
+     * clearing these runs clears the set. */
     for (uint32_t i = 0; i < tail; i++) {
         uint64_t at = kithi_mulhi(kithi_mix(c->queue[i].bucket + 1), size);
         while (c->visited[at] != 0) {
@@ -80,8 +82,8 @@ static void clear_visited(const kithi_cuckoo_table *c, uint32_t tail) {
     }
 }
 
-/* Searches on from the buckets in the queue. Returns the index in the queue of a bucket with a free slot, or
- * NO_PARENT. */
+/* Searches on from the buckets in the queue, which are all full. Returns the index in the queue of a bucket with a free
+ * slot, or NO_INDEX if the search fails. */
 static uint32_t reach_free(const kith_table *t, const kithi_cuckoo_table *c, uint32_t *tail) {
     for (uint32_t at = 0; at < *tail; at++) {
         uint64_t from = c->queue[at].bucket;
@@ -97,21 +99,21 @@ static uint32_t reach_free(const kith_table *t, const kithi_cuckoo_table *c, uin
             }
         }
     }
-    return NO_PARENT;
+    return NO_INDEX;
 }
 
-/* Moves entries so that one of the key's buckets has a free slot, and sets *bucket and *slot to it. Returns false, and
- * moves nothing, if the search fails. */
+/* Moves entries to free a slot in one of the key's buckets, and sets *bucket and *slot to it. The caller then stores a
+ * record there. Returns false, and moves nothing, if the search fails. */
 static bool search(const kith_table *t, const kithi_cuckoo_table *c, const uint64_t *buckets, uint64_t *bucket,
                    unsigned *slot) {
     uint32_t tail = 0;
     for (unsigned i = 0; i < c->d; i++)
-        visit(c, &tail, buckets[i], NO_PARENT, 0);
+        visit(c, &tail, buckets[i], NO_INDEX, 0);
     uint32_t found = reach_free(t, c, &tail);
-    if (found != NO_PARENT) {
+    if (found != NO_INDEX) {
         const step *to = &c->queue[found];
-        unsigned to_slot = kithi_cuckoo_table_slot(kithi_cuckoo_table_free_slots(c, to->bucket));
-        while (to->parent != NO_PARENT) {
+        unsigned to_slot = kithi_cuckoo_table_first_slot(kithi_cuckoo_table_free_slots(c, to->bucket));
+        while (to->parent != NO_INDEX) {
             const step *from = &c->queue[to->parent];
             move(t, c, from->bucket, to->slot, to->bucket, to_slot);
             to_slot = to->slot;
@@ -121,7 +123,7 @@ static bool search(const kith_table *t, const kithi_cuckoo_table *c, const uint6
         *slot = to_slot;
     }
     clear_visited(c, tail);
-    return found != NO_PARENT;
+    return found != NO_INDEX;
 }
 
 /* ---- the walk ---- */
@@ -150,21 +152,22 @@ static uint64_t other_bucket(kith_table *t, const kithi_cuckoo_table *c, const k
     return kithi_cuckoo_table_bucket(c, i, key, hash);
 }
 
-/* Swaps the displaced record, which came from slot `from` (or OUTSIDE) and whose key has this hash value, with the
- * record of a slot. */
+/* Swaps the displaced record with the record of a slot. The displaced record came from slot `from` (or OUTSIDE), and
+ * `hash` is the hash value of its key. */
 static void swap_in(const kith_table *t, const kithi_cuckoo_table *c, uint64_t bucket, unsigned slot,
                     uint8_t *displaced, uint64_t hash, uint64_t from) {
-    uint8_t other[KITHI_RECORD_MAX];
+    uint8_t other[KITHI_RECORD_BYTES_MAX];
     if (from != OUTSIDE)
         kithi_trace(t, KITH_STEP_MOVE, from, bucket * c->b + slot);
     kithi_record_copy(t, other, kithi_cuckoo_table_record(t, c, bucket, slot));
-    kithi_cuckoo_table_set(t, c, bucket, slot, hash, displaced);
+    kithi_cuckoo_table_store(t, c, bucket, slot, hash, displaced);
     kithi_record_copy(t, displaced, other);
 }
 
-/* Inserts the record, whose key has this hash value, by a walk. On failure every entry is back in its old slot. */
+/* Inserts a record by a walk that starts in `bucket`. `hash` is the hash value of the record's key. Returns false if
+ * the walk finds no free slot; every entry is then back in its old slot. */
 static bool walk(kith_table *t, const kithi_cuckoo_table *c, uint64_t bucket, const uint8_t *record, uint64_t hash) {
-    uint8_t displaced[KITHI_RECORD_MAX];
+    uint8_t displaced[KITHI_RECORD_BYTES_MAX];
     kithi_record_copy(t, displaced, record);
     uint64_t from = OUTSIDE;
     uint64_t max = kithi_cuckoo_table_walk_max(t, c, t->count + 1), steps = 0;
@@ -173,11 +176,11 @@ static bool walk(kith_table *t, const kithi_cuckoo_table *c, uint64_t bucket, co
         uint64_t free = kithi_cuckoo_table_free_slots(c, bucket);
         kithi_trace(t, KITH_STEP_LOOK, bucket * c->b, 0);
         if (free != 0) {
-            swap_in(t, c, bucket, kithi_cuckoo_table_slot(free), displaced, hash, from);
+            swap_in(t, c, bucket, kithi_cuckoo_table_first_slot(free), displaced, hash, from);
             return true;
         }
         unsigned slot = c->b == 1 ? 0 : (unsigned)kithi_prng_below(&t->prng, c->b);
-        c->queue[steps] = (step){bucket, NO_PARENT, (uint8_t)slot};
+        c->queue[steps] = (step){bucket, NO_INDEX, (uint8_t)slot};
         swap_in(t, c, bucket, slot, displaced, hash, from);
         from = bucket * c->b + slot;
         kithi_key key = kithi_record_key(t, displaced);
@@ -232,11 +235,11 @@ bool kithi_cuckoo_table_insert(kith_table *t, const kithi_cuckoo_table *c, const
     }
     unsigned slot = 0;
     if (free != 0 || most_free != 0)
-        slot = kithi_cuckoo_table_slot(kithi_cuckoo_table_free_slots(c, bucket));
+        slot = kithi_cuckoo_table_first_slot(kithi_cuckoo_table_free_slots(c, bucket));
     else if (uses_walk(t, c))
         return walk(t, c, start_of(t, c, &key, hash), record, hash);
     else if (!search(t, c, buckets, &bucket, &slot))
         return false;
-    kithi_cuckoo_table_set(t, c, bucket, slot, hash, record);
+    kithi_cuckoo_table_store(t, c, bucket, slot, hash, record);
     return true;
 }

@@ -8,12 +8,12 @@
  * with this limit failed at a load below 97.7%. */
 #define KITHI_CUCKOO_TABLE_SEARCH_MAX 16384
 
-/* Returns the number of steps that a walk may make when the table has this many keys. */
+/* Returns the most steps that a walk may make when the table has this many keys. */
 uint64_t kithi_cuckoo_table_walk_max(const kith_table *t, const kithi_cuckoo_table *c, uint64_t keys);
 
 /* Inserts a record whose key is not in the table; `hash` is the key's hash value. Returns false if no slot could be
- * freed; the table then has the same entries in the same slots. (A walk may leave more marks than are needed: see
- * cuckoo_slots.h.) */
+ * freed; the table then has the same entries in the same slots. (A walk may leave more overflow bits than are needed:
+ * see cuckoo_slots.h.) */
 bool kithi_cuckoo_table_insert(kith_table *t, const kithi_cuckoo_table *c, const uint8_t *record, uint64_t hash);
 
 #endif

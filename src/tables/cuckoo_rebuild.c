@@ -1,24 +1,26 @@
 /* Creates and rebuilds cuckoo tables.
  *
- * A table is rebuilt 1.5 times as large when its load exceeds the option `load`. With xxh3 and siphash it keeps its
- * function. The number of a bucket is the high half of hash * buckets, so it increases with the hash value. Entries
- * that are in their first bucket therefore keep their order, and the new table is filled almost in order, from its
- * first to its last cache line. With another function, each entry would go to a random cache line. The other families
- * draw new functions, because their theorems are about functions that are drawn independently of the keys.
+ * A table is rebuilt 1.5 times as large when one more key would make its load exceed the option `load`, or the default
+ * below. With xxh3 and siphash the new table has the same function. The number of a bucket is the high half of
+ * hash * buckets, so it increases with the hash value. Entries that are in their first bucket therefore keep their
+ * order, and the new table is filled almost in order, from its first to its last cache line. With another function,
+ * each entry would go to a random cache line. The other families draw new functions, because the theorems about them
+ * assume that functions are drawn independently of the keys.
  *
  * Entries are hashed again even if the function is kept. The new bucket depends on hash bits below those that selected
- * the old one, and the table does not have them: a slot stores the lowest 7 bits of the hash as its tag, and not
- * whether it is in the first or the second bucket of its key. Storing the whole hash would take 8 more bytes per slot,
- * 25 instead of 17 for keys of 8 bytes. With xxh3 it would save at most 8% of the instructions of puts into a growing
- * table, because such a key is hashed in 22 instructions. With siphash it would save at most 28%.
+ * the old one, and the table does not store these bits. A slot stores only the lowest 7 bits of the hash, as its tag.
+ * It does not even store whether its bucket is the first or the second one of its key. Storing the whole hash would
+ * take 8 more bytes per slot, 25 instead of 17 for keys of 8 bytes. With xxh3 it would save at most 8% of the
+ * instructions of puts into a growing table, because such a key is hashed in 22 instructions. With siphash it would
+ * save at most 28%.
  *
  * If an insertion fails, the table is rebuilt with newly drawn functions: first up to REHASHES_MAX times at the same
  * size, then up to GROWTHS_MAX times, each time 1.5 times as large as before. The old memory is freed when all keys are
  * in the new one. If all rebuilds fail, put returns KITH_E_FULL and the table is unchanged. That is very unlikely: each
- * growth reduces the load by a third, and well below the threshold the probability that new functions fail is of order
- * 1/count.
+ * growth reduces the load by a third, and at low loads the probability that new functions fail is of order 1/count.
  *
- * The default loads stay below the thresholds at which insertion fails (in brackets):
+ * There is a threshold of the load, which depends on d and b: in a large table, insertions nearly always succeed below
+ * it and fail above it. The default loads stay below the thresholds (in brackets):
  *
  *     45%   d = 2, b = 1 (0.5)
  *     85%   d = 2, b = 2 (0.897); d > 2, b = 1 (0.918 and more)
@@ -39,7 +41,7 @@
 #define GROWTHS_MAX 8
 #define BUCKETS_MAX (UINT64_C(1) << 56)
 #define RESERVED_LOAD 0.80
-#define STALE_SHARE 4 /* marks are recomputed when more than one per 4 slots may be stale */
+#define STALE_SHARE 4 /* overflow bits are recomputed when more than one per 4 slots may be stale */
 
 /* ---- sizes ---- */
 
@@ -56,14 +58,14 @@ uint64_t kithi_cuckoo_table_buckets_for(const kith_table *t, uint64_t keys) {
     double load = kithi_cuckoo_table_load_max(t);
     if (t->options[KITHI_CUCKOO_TABLE_OPTION_LOAD] == 0 && load > RESERVED_LOAD)
         load = RESERVED_LOAD;
+    /* One more, in case the quotient was rounded down. */
     double buckets = ceil((double)keys / load / (double)t->options[KITHI_CUCKOO_TABLE_OPTION_B]) + 1;
     return buckets < KITHI_CUCKOO_TABLE_BUCKETS_MIN ? KITHI_CUCKOO_TABLE_BUCKETS_MIN
            : buckets > (double)BUCKETS_MAX          ? 2 * BUCKETS_MAX
                                                     : (uint64_t)buckets;
 }
 
-/* Computes the size of the body: records, tags, and at least 8 more bytes, because tags are loaded eight at a time.
- * Returns false on overflow. */
+/* Computes the size of the body: records, tags, and at least 8 zeros (cuckoo_slots.h). Returns false on overflow. */
 static bool body_bytes_of(uint64_t buckets, unsigned b, unsigned record_bytes, uint64_t *bytes) {
     uint64_t slots;
     if (!kithi_checked_mul(buckets, b, &slots) || !kithi_checked_mul(slots, record_bytes + 1, bytes) ||
@@ -112,7 +114,7 @@ static kith_status draw_functions(const kith_table *t, uint64_t seed, kithi_cuck
     return KITH_OK;
 }
 
-/* Sets the fields of *c that do not need memory. */
+/* Sets the fields of *c that follow from the options and the number of buckets, and computes the size of the body. */
 static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo_table *c, uint64_t *body_bytes) {
     *c = (kithi_cuckoo_table){
         .buckets = buckets,
@@ -121,8 +123,8 @@ static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo_t
         .partitioned = t->options[KITHI_CUCKOO_TABLE_OPTION_LAYOUT] == KITHI_CUCKOO_TABLE_LAYOUT_PARTS,
         .one_hash = t->family == KITH_FAMILY_XXH3 || t->family == KITH_FAMILY_SIPHASH,
     };
-    c->plain = c->d == KITHI_CUCKOO_TABLE_D_DEFAULT && c->b == KITHI_CUCKOO_TABLE_B_DEFAULT && !c->partitioned &&
-               c->one_hash && t->record_bytes == KITHI_RECORD_MAX;
+    c->default_shape = c->d == KITHI_CUCKOO_TABLE_D_DEFAULT && c->b == KITHI_CUCKOO_TABLE_B_DEFAULT &&
+                       !c->partitioned && c->one_hash && t->record_bytes == KITHI_RECORD_BYTES_MAX;
     if (buckets > BUCKETS_MAX || !body_bytes_of(buckets, c->b, t->record_bytes, body_bytes) ||
         !kithi_block_bytes(*body_bytes, &c->block_bytes))
         return KITH_E_TOO_LARGE;
@@ -137,14 +139,15 @@ static void set_block(const kith_table *t, kithi_cuckoo_table *c, uint8_t *block
     c->tags = c->records + kithi_cuckoo_table_slots(c) * t->record_bytes;
 }
 
+/* Allocates the queue and the hash set that insertions need. */
 static kith_status allocate_scratch(const kith_table *t, kithi_cuckoo_table *c) {
     c->search_limit =
         (uint32_t)(c->buckets < KITHI_CUCKOO_TABLE_SEARCH_MAX ? c->buckets : KITHI_CUCKOO_TABLE_SEARCH_MAX);
     /* The queue must hold the longest walk. With max=auto the limit increases with the number of keys, so it is
      * computed for the most keys that the table may have: keys_max, or those that it has now. (A small table with a low
-     * `load` may have more than keys_max even after it has grown by half.) */
-    uint64_t slots = kithi_cuckoo_table_slots(c), most = (t->count > c->keys_max ? t->count : c->keys_max) + 1;
-    uint64_t keys = most < slots / 2 ? most : (slots - 1) / 2;
+     * `load` may have more than keys_max even after it has grown by half.) The formula requires keys < slots / 2. */
+    uint64_t slots = kithi_cuckoo_table_slots(c), most_keys = (t->count > c->keys_max ? t->count : c->keys_max) + 1;
+    uint64_t keys = most_keys < slots / 2 ? most_keys : (slots - 1) / 2;
     uint64_t walk_max = kithi_cuckoo_table_walk_max(t, c, keys);
     c->queue_limit = walk_max > c->search_limit ? (uint32_t)walk_max : c->search_limit;
     c->queue = kithi_allocate(&t->allocator, c->queue_limit * sizeof *c->queue);
@@ -171,7 +174,7 @@ kith_status kithi_cuckoo_table_make(const kith_table *t, uint64_t buckets, uint6
     return KITH_OK;
 }
 
-/* The parameters may have any value, so this checks that the size that follows from them is that of the body. */
+/* The number of buckets may come from an attacker, so this checks that the body has the size that follows from it. */
 kith_status kithi_cuckoo_table_make_on_block(const kith_table *t, uint64_t buckets, uint64_t seed,
                                              const kithi_head *head, uint8_t *block, kithi_cuckoo_table *c) {
     uint64_t body_bytes;
@@ -192,14 +195,15 @@ kith_status kithi_cuckoo_table_make_on_block(const kith_table *t, uint64_t bucke
 
 /* ---- rebuilding ---- */
 
-/* Stores a record if the first bucket of its key has a free slot, as it has for nearly all keys unless the table is
- * almost full. Returns false if it has none, or with evict=first. */
-static inline bool insert_first(const kith_table *t, const kithi_cuckoo_table *c, const uint8_t *record,
-                                uint64_t hash) {
+/* Stores a record in the first bucket of its key. Returns false if this bucket is full. With the default b that is rare
+ * unless the table is almost full. Also returns false with evict=first: kithi_cuckoo_table_insert() then chooses the
+ * bucket. */
+static inline bool insert_in_first_bucket(const kith_table *t, const kithi_cuckoo_table *c, const uint8_t *record,
+                                          uint64_t hash) {
     uint64_t bucket = kithi_cuckoo_table_bucket_of_hash(c, 0, hash), free = kithi_cuckoo_table_free_slots(c, bucket);
     if (free == 0 || t->options[KITHI_CUCKOO_TABLE_OPTION_EVICT] != KITHI_CUCKOO_TABLE_EVICT_LAST)
         return false;
-    unsigned slot = kithi_cuckoo_table_slot(free);
+    unsigned slot = kithi_cuckoo_table_first_slot(free);
     kithi_cuckoo_table_set_tag(c, bucket, slot, kithi_cuckoo_table_tag_bits(c, hash));
     kithi_record_copy(t, kithi_cuckoo_table_record(t, c, bucket, slot), record);
     return true;
@@ -225,14 +229,15 @@ static bool insert_all(kith_table *t, const kithi_cuckoo_table *from, const kith
         if (n == 0)
             return true;
         for (unsigned i = 0; i < n; i++)
-            if (!insert_first(t, to, records[i], hashes[i]) && !kithi_cuckoo_table_insert(t, to, records[i], hashes[i]))
+            if (!insert_in_first_bucket(t, to, records[i], hashes[i]) &&
+                !kithi_cuckoo_table_insert(t, to, records[i], hashes[i]))
                 return false;
     }
 }
 
 kith_status kithi_cuckoo_table_rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra, uint64_t extra_hash) {
     kithi_cuckoo_table *old = t->state;
-    uint64_t rehashes = t->rehashes, growths = t->growths, slots = kithi_cuckoo_table_slots(old);
+    uint64_t rehashes = t->rehashes, growths = t->growths, slots_before = kithi_cuckoo_table_slots(old);
     for (unsigned attempt = 0; attempt < REHASHES_MAX + GROWTHS_MAX; attempt++) {
         if (attempt >= REHASHES_MAX)
             buckets += buckets / 2;
@@ -247,9 +252,9 @@ kith_status kithi_cuckoo_table_rebuild(kith_table *t, uint64_t buckets, const ui
         }
         bool larger = fresh.buckets > old->buckets && (attempt == 0 || attempt >= REHASHES_MAX);
         if (larger) {
-            /* `slots` is that of the old table or, if an earlier attempt was larger already, of that attempt. */
-            kithi_table_grown(t, slots, kithi_cuckoo_table_slots(&fresh));
-            slots = kithi_cuckoo_table_slots(&fresh);
+            /* slots_before is that of the old table or, if an earlier attempt was larger already, of that attempt. */
+            kithi_table_grown(t, slots_before, kithi_cuckoo_table_slots(&fresh));
+            slots_before = kithi_cuckoo_table_slots(&fresh);
         } else {
             kithi_trace(t, KITH_STEP_REHASH, 0, 0);
             t->rehashes++;
@@ -270,18 +275,18 @@ kith_status kithi_cuckoo_table_rebuild(kith_table *t, uint64_t buckets, const ui
 
 /* ---- storing ---- */
 
-/* Clears all marks and sets those that are needed. Marks of removed keys make lookups slower, so this is done before a
- * new key is stored, if more than a quarter of the slots may have stale marks. */
-static void refresh_marks(const kith_table *t, kithi_cuckoo_table *c) {
+/* Clears all overflow bits and sets those that are needed. Stale bits, which removed keys have left, make lookups
+ * slower. So a put calls this if more bits may be stale than a quarter of the number of slots. */
+static void refresh_overflow_bits(const kith_table *t, kithi_cuckoo_table *c) {
     for (uint64_t slot = 0; slot < kithi_cuckoo_table_slots(c); slot++)
         c->tags[slot] &= 0x7f;
     for (uint64_t slot = 0; slot < kithi_cuckoo_table_slots(c); slot++) {
         if ((c->tags[slot] & 0x7f) == 0)
             continue;
-        kithi_cuckoo_table_mark(c, slot / c->b,
-                                kithi_cuckoo_table_record_hash(t, c, c->records + slot * t->record_bytes));
+        kithi_cuckoo_table_set_overflow_bit(c, slot / c->b,
+                                            kithi_cuckoo_table_record_hash(t, c, c->records + slot * t->record_bytes));
     }
-    c->stale_marks = 0;
+    c->stale_overflow_bits = 0;
 }
 
 kith_status kithi_cuckoo_table_put_absent(kith_table *t, const uint8_t *record, uint64_t hash) {
@@ -290,9 +295,9 @@ kith_status kithi_cuckoo_table_put_absent(kith_table *t, const uint8_t *record, 
     if (t->count >= c->keys_max) {
         status = kithi_cuckoo_table_rebuild(t, c->buckets + c->buckets / 2, record, hash);
     } else {
-        if (c->stale_marks > c->stale_max)
-            refresh_marks(t, c);
-        if (!insert_first(t, c, record, hash) && !kithi_cuckoo_table_insert(t, c, record, hash))
+        if (c->stale_overflow_bits > c->stale_max)
+            refresh_overflow_bits(t, c);
+        if (!insert_in_first_bucket(t, c, record, hash) && !kithi_cuckoo_table_insert(t, c, record, hash))
             status = kithi_cuckoo_table_rebuild(t, c->buckets, record, hash);
     }
     t->count += status == KITH_OK;

@@ -6,11 +6,11 @@
 
 #define KITHI_CUCKOO_TABLE_BUCKETS_MIN 4
 
-/* Returns the load above which the table grows: the option `load`, or the default for its d and b. */
+/* Returns the load, between 0 and 1, above which the table grows: the option `load`, or the default for its d and b. */
 double kithi_cuckoo_table_load_max(const kith_table *t);
 
-/* Returns the number of buckets to allocate for this many keys. If it is too large, kithi_cuckoo_table_make() refuses
- * it. */
+/* Returns the number of buckets to allocate for this many keys. If that number is too large,
+ * kithi_cuckoo_table_make() refuses it. */
 uint64_t kithi_cuckoo_table_buckets_for(const kith_table *t, uint64_t keys);
 
 /* Returns the size of the body: records, tags and padding. */
@@ -29,8 +29,8 @@ kith_status kithi_cuckoo_table_make_on_block(const kith_table *t, uint64_t bucke
 void kithi_cuckoo_table_release(const kith_table *t, kithi_cuckoo_table *c);
 
 /* Moves all keys into a new table of at least `buckets` buckets, and adds the record `extra` unless it is NULL.
- * `extra_hash` is the hash value of its key by the old function, which xxh3 and siphash keep if the table grows. On
- * failure the table is unchanged. */
+ * `extra_hash` is the hash value of the key of `extra` by the table's function, which xxh3 and siphash keep if the
+ * table grows. Does not change t->count. On failure the table is unchanged. */
 kith_status kithi_cuckoo_table_rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra, uint64_t extra_hash);
 
 /* Stores a record whose key is not in the table, and rebuilds the table if necessary. `hash` is the key's hash value.

@@ -1,18 +1,21 @@
 /* tables/cuckoo_slots.h: the memory layout of a cuckoo table, and the buckets of a key.
  *
  *     records   | bucket 0: b records of 16 or 24 bytes | bucket 1 | …       four of 16 bytes are one cache line
- *     tags      | bucket 0: b bytes                     | bucket 1 | …       | 8 spare | zeros to a multiple of 64 |
+ *     tags      | bucket 0: b tag bytes                 | bucket 1 | …       | at least 8 zeros |
  *
- *     tag byte  | 7 mark | 6 … 0 tag of the key in this slot, from its hash; 0: free |
+ *     tag byte  | bit 7: overflow bit | bits 6 … 0: tag of the key in this slot, from its hash; 0 if it is free |
  *
- * Both arrays are in the body of one block (format/format.h), so a table whose keys have a fixed size can be saved and
- * mapped as it is.
+ * Both arrays are in the body of one block (format/head.h), so a table whose keys have a fixed size can be saved and
+ * mapped as it is. The zeros are there because tags are loaded 8 bytes at a time.
  *
- * A mark means that some key whose first bucket is this one is stored in another of its buckets. Keys are divided into
- * b classes by their hash, and each class has its own mark, so that most lookups of absent keys end in the first
- * bucket. The mark in byte i of a bucket is that of class i; it has nothing to do with the key in slot i. A mark is set
- * when a key is stored outside its first bucket. It is not cleared when the key is removed or moved back, so a mark may
- * be stale but is never missing. When too many may be stale, all marks are recomputed.
+ * An overflow bit tells lookups that the first bucket is not enough. Keys are divided into b classes by their hash, and
+ * each bucket has one overflow bit per class. The bit of class i is in byte i of the bucket; it has nothing to do with
+ * the key in slot i. It is set if some key of class i whose first bucket is this one is stored in another of its
+ * buckets. If it is not set, a lookup of a key of class i ends in the first bucket, as most lookups of absent keys do.
+ *
+ * The bit is set when a key is stored outside its first bucket. It is not cleared when the key is removed or moved
+ * back, so a set bit may be stale (no key needs it), but no bit that is needed is missing. When too many may be stale,
+ * all overflow bits are recomputed.
  *
  *     layout=one   every function maps to all buckets
  *     layout=two   function i maps to part i of d equal parts (two halves for d = 2)
@@ -20,11 +23,11 @@
  * With xxh3 and siphash the d buckets, the tag and the class come from one hash value:
  *
  *     bits   63 … 37 first bucket | 36 … 10 second bucket | 9 … 7 class | 6 … 0 tag
- *     more buckets: kithi_mixed_word(hash, i)
+ *     buckets i = 2 and 3 of d > 2 functions: from kithi_mixed_word(hash, i)
  *
  * With more than 2^27 buckets these bit ranges overlap, and tags distinguish fewer keys. Results stay right, because
- * the keys in the records are compared. For the other families, d functions are drawn, because their theorems require
- * it. */
+ * the keys in the records are compared. For each of the other families d functions are drawn, because the theorems
+ * about these families assume independent functions. */
 #ifndef KITHI_TABLES_CUCKOO_SLOTS_H
 #define KITHI_TABLES_CUCKOO_SLOTS_H
 
@@ -39,7 +42,8 @@
 #define KITHI_CUCKOO_TABLE_D_DEFAULT 2
 #define KITHI_CUCKOO_TABLE_B_DEFAULT 8
 
-/* Indices of the table's options. OPTION_WALK_MAX is the option `max`, the number of steps of a walk. */
+/* Indices of the table's options, and then the values of those that are names. OPTION_WALK_MAX is the option `max`, the
+ * most steps of a random walk (cuckoo_insert.c). LAYOUT_PARTS is layout=two. */
 enum {
     KITHI_CUCKOO_TABLE_OPTION_LAYOUT,
     KITHI_CUCKOO_TABLE_OPTION_D,
@@ -56,10 +60,10 @@ enum { KITHI_CUCKOO_TABLE_WALK_MAX_DEFAULT, KITHI_CUCKOO_TABLE_WALK_MAX_AUTO };
 enum { KITHI_CUCKOO_TABLE_START_FIRST, KITHI_CUCKOO_TABLE_START_SECOND, KITHI_CUCKOO_TABLE_START_RANDOM };
 enum { KITHI_CUCKOO_TABLE_EVICT_LAST, KITHI_CUCKOO_TABLE_EVICT_FIRST };
 
-/* A bucket that the search for a free slot has reached, or a slot on the path of a walk. */
+/* In a search for a free slot: a bucket that it has reached. In a random walk: a slot on its path. */
 typedef struct kithi_cuckoo_table_step {
     uint64_t bucket;
-    uint32_t parent; /* queue index of the bucket from which it was reached; not used by a walk */
+    uint32_t parent; /* search: queue index of the bucket from which this one was reached; not used by a walk */
     uint8_t slot;    /* search: the slot of the parent's bucket whose entry can move to this bucket; walk: the
                      slot of `bucket` whose entry was displaced */
 } kithi_cuckoo_table_step;
@@ -68,20 +72,20 @@ typedef struct kithi_cuckoo_table {
     uint64_t buckets; /* a multiple of d */
     uint8_t *records;
     uint8_t *tags;
-    uint64_t flip;        /* with xxh3: functions[0]->flip, which kithi_xxh3_word() XORs with a key */
-    uint64_t keys_max;    /* the table grows when it has more keys */
-    uint64_t stale_marks; /* estimate: removals from other than the first bucket since marks were recomputed */
-    uint64_t stale_max;   /* marks are recomputed when more may be stale */
+    uint64_t flip;                /* with xxh3: functions[0]->flip, which kithi_xxh3_word() XORs with a key */
+    uint64_t keys_max;            /* the table grows when it has more keys */
+    uint64_t stale_overflow_bits; /* estimate: removals of keys outside their first bucket since bits were recomputed */
+    uint64_t stale_max;           /* overflow bits are recomputed when more may be stale */
     unsigned d, b;
-    bool partitioned; /* layout=two */
-    bool plain;       /* default d, b and layout, one_hash, and keys of 16 bytes or byte strings: see cuckoo_find.c */
-    bool one_hash;    /* all buckets come from one hash value, that of functions[0]; the others are NULL */
+    bool partitioned;   /* layout=two */
+    bool default_shape; /* default d, b and layout, one_hash, and records of 24 bytes: see cuckoo_find.c */
+    bool one_hash;      /* all buckets come from one hash value, that of functions[0]; functions[1 …] are NULL */
     kith_function *functions[KITHI_CUCKOO_TABLE_D_MAX];
     uint64_t seed; /* of the functions */
     uint8_t *block;
     uint64_t block_bytes;
     kithi_cuckoo_table_step *queue; /* queue_limit elements; a walk stores its path here */
-    uint64_t *visited;     /* hash set of the buckets in the queue, 2 * search_limit slots: bucket + 1; 0: empty */
+    uint64_t *visited;     /* hash set of the buckets in the queue, 2 * search_limit slots: bucket + 1, or 0 if empty */
     uint32_t search_limit; /* the most buckets that a search may visit; 0 for a read-only table */
     uint32_t queue_limit;  /* search_limit, or more if walks may be longer */
 } kithi_cuckoo_table;
@@ -97,8 +101,8 @@ static inline uint64_t kithi_cuckoo_table_hash(const kithi_cuckoo_table *c, cons
     return kithi_function_key(c->functions[0], key->bytes, key->byte_count);
 }
 
-/* Returns the hash value of a record's key. With xxh3 and siphash, keys of 4 and 8 bytes, which a record of 16 bytes
- * stores as a word, are hashed as words. With xxh3 that takes half the instructions of kithi_cuckoo_table_hash(). */
+/* Returns the hash value of a record's key by the first function. A record of 16 bytes has a key of 4 or 8 bytes, as a
+ * word. xxh3 and siphash hash such a key as this word, so the checks of kithi_function_key() can be skipped. */
 static inline uint64_t kithi_cuckoo_table_record_hash(const kith_table *t, const kithi_cuckoo_table *c,
                                                       const uint8_t *record) {
     if (__builtin_expect(t->record_bytes == 16 && c->one_hash, 1))
@@ -152,42 +156,43 @@ static inline uint8_t *kithi_cuckoo_table_record(const kith_table *t, const kith
     return c->records + (bucket * c->b + slot) * t->record_bytes;
 }
 
+/* The lowest and the highest bit of each byte of a word. */
 #define KITHI_CUCKOO_TABLE_ONES UINT64_C(0x0101010101010101)
-#define KITHI_CUCKOO_TABLE_MARKS (KITHI_CUCKOO_TABLE_ONES << 7)
+#define KITHI_CUCKOO_TABLE_TOP_BITS (KITHI_CUCKOO_TABLE_ONES << 7)
 
 /* Loads the tag bytes of a bucket, and possibly more after them. Four tags are loaded as four bytes: a load of eight
  * would cross a cache line in one of sixteen buckets. */
-static inline uint64_t kithi_cuckoo_table_tags(const kithi_cuckoo_table *c, uint64_t bucket, unsigned b) {
+static inline uint64_t kithi_cuckoo_table_load_tags(const kithi_cuckoo_table *c, uint64_t bucket, unsigned b) {
     const uint8_t *tags = c->tags + bucket * b;
     return b == 4 ? kithi_load32(tags) : kithi_load64(tags);
 }
 
-/* Returns a word in which the top bit of byte i < b is set if tag i equals `tag`; all other bits are 0. This is exact:
- * every byte of `differ` is at least 128, and 128 if the tags are equal. So the subtraction of 1 from each byte never
- * borrows from the next byte, and only a byte of 128 falls below 128. For b <= 4 it uses 32 bits, which takes fewer
- * instructions. */
-static inline uint64_t kithi_cuckoo_table_equal(uint64_t tags, unsigned b, uint32_t tag) {
+/* Returns a word in which the top bit of byte i < b is set if tag i equals `tag`; all other bits are 0. With tag = 0
+ * these are the free slots. The result is exact. Every byte of `differ` is at least 128, and it is 128 only if the tags
+ * are equal. So subtracting 1 from each byte never borrows from the next byte, and only a byte of 128 falls below 128.
+ * For b <= 4 the words have 32 bits, which takes fewer instructions. */
+static inline uint64_t kithi_cuckoo_table_equal_tags(uint64_t tags, unsigned b, uint32_t tag) {
     if (b <= 4) {
-        uint32_t ones = (uint32_t)KITHI_CUCKOO_TABLE_ONES, marks = (uint32_t)KITHI_CUCKOO_TABLE_MARKS;
-        uint32_t differ = ((uint32_t)tags ^ tag * ones) | marks;
-        return ~(differ - ones) & (marks >> (32 - 8 * b));
+        uint32_t ones = (uint32_t)KITHI_CUCKOO_TABLE_ONES, top_bits = (uint32_t)KITHI_CUCKOO_TABLE_TOP_BITS;
+        uint32_t differ = ((uint32_t)tags ^ tag * ones) | top_bits;
+        return ~(differ - ones) & (top_bits >> (32 - 8 * b));
     }
-    uint64_t differ = (tags ^ tag * KITHI_CUCKOO_TABLE_ONES) | KITHI_CUCKOO_TABLE_MARKS;
-    return ~(differ - KITHI_CUCKOO_TABLE_ONES) & (KITHI_CUCKOO_TABLE_MARKS >> (64 - 8 * b));
+    uint64_t differ = (tags ^ tag * KITHI_CUCKOO_TABLE_ONES) | KITHI_CUCKOO_TABLE_TOP_BITS;
+    return ~(differ - KITHI_CUCKOO_TABLE_ONES) & (KITHI_CUCKOO_TABLE_TOP_BITS >> (64 - 8 * b));
 }
 
-/* Returns the first slot in the result of kithi_cuckoo_table_equal() or kithi_cuckoo_table_free_slots(). */
-static inline unsigned kithi_cuckoo_table_slot(uint64_t equal) {
+/* Returns the first slot in the result of kithi_cuckoo_table_equal_tags() or kithi_cuckoo_table_free_slots(). */
+static inline unsigned kithi_cuckoo_table_first_slot(uint64_t equal) {
     return (unsigned)__builtin_ctzll(equal) / 8;
 }
 
-/* Returns the free slots of a bucket, in the form of kithi_cuckoo_table_equal(). */
+/* Returns the free slots of a bucket, in the form of kithi_cuckoo_table_equal_tags(). */
 static inline uint64_t kithi_cuckoo_table_free_slots(const kithi_cuckoo_table *c, uint64_t bucket) {
-    return kithi_cuckoo_table_equal(kithi_cuckoo_table_tags(c, bucket, c->b), c->b, 0);
+    return kithi_cuckoo_table_equal_tags(kithi_cuckoo_table_load_tags(c, bucket, c->b), c->b, 0);
 }
 
-/* Returns whether the mark of a key's class is set. `tags` are those of the key's first bucket. */
-static inline bool kithi_cuckoo_table_marked(uint64_t tags, uint64_t tag_bits, unsigned b) {
+/* Returns whether the overflow bit of a key's class is set. `tags` are the tag bytes of the key's first bucket. */
+static inline bool kithi_cuckoo_table_overflowed(uint64_t tags, uint64_t tag_bits, unsigned b) {
     return (tags >> (8 * kithi_cuckoo_table_class(tag_bits, b) + 7) & 1) != 0;
 }
 
@@ -197,19 +202,21 @@ static inline void kithi_cuckoo_table_set_tag(const kithi_cuckoo_table *c, uint6
     *tag = (uint8_t)((*tag & 0x80) | kithi_cuckoo_table_tag(tag_bits));
 }
 
-/* Sets the mark in the first bucket of a key that is stored in `bucket`, unless that is its first bucket. */
-static inline void kithi_cuckoo_table_mark(const kithi_cuckoo_table *c, uint64_t bucket, uint64_t hash) {
+/* For a key that is stored in `bucket`: sets the overflow bit of its class in its first bucket, unless `bucket` is its
+ * first bucket. */
+static inline void kithi_cuckoo_table_set_overflow_bit(const kithi_cuckoo_table *c, uint64_t bucket, uint64_t hash) {
     uint64_t first = kithi_cuckoo_table_bucket_of_hash(c, 0, hash);
     if (bucket != first)
         c->tags[first * c->b + kithi_cuckoo_table_class(kithi_cuckoo_table_tag_bits(c, hash), c->b)] |= 0x80;
 }
 
-/* Stores a record, whose key has this hash value, in a slot, with its tag and, if needed, its mark. */
-static inline void kithi_cuckoo_table_set(const kith_table *t, const kithi_cuckoo_table *c, uint64_t bucket,
-                                          unsigned slot, uint64_t hash, const uint8_t *record) {
+/* Stores a record and its tag in a slot, and sets the overflow bit if the key needs it. `hash` is the hash value of the
+ * record's key. */
+static inline void kithi_cuckoo_table_store(const kith_table *t, const kithi_cuckoo_table *c, uint64_t bucket,
+                                            unsigned slot, uint64_t hash, const uint8_t *record) {
     kithi_cuckoo_table_set_tag(c, bucket, slot, kithi_cuckoo_table_tag_bits(c, hash));
     kithi_record_copy(t, kithi_cuckoo_table_record(t, c, bucket, slot), record);
-    kithi_cuckoo_table_mark(c, bucket, hash);
+    kithi_cuckoo_table_set_overflow_bit(c, bucket, hash);
 }
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "tables/cuckoo_slots.h"
 
-/* Returns the functions for this table, or NULL if its options or its family have none. */
+/* Returns the functions for this table, or NULL if there are none for its key size, its options or its family. */
 const kithi_table_words *kithi_cuckoo_table_words(const kith_table *t);
 
 #endif

@@ -2,8 +2,8 @@
  *
  *     records   | record 0 | record 1 | … | record count-1 | free records |
  *
- * A lookup compares with each record from the front. A new key is appended. A removed record is replaced by the last
- * one. When the array is full, its size doubles. */
+ * A lookup compares the key with that of each record, from the first on. A new key is appended. A removed record is
+ * replaced by the last one. When the array is full, its size doubles. */
 #include "tables/common/record.h"
 
 #define SLOTS_MIN 8
@@ -53,7 +53,7 @@ static void destroy(kith_table *t) {
 }
 
 static void clear(kith_table *t) {
-    (void)t;
+    (void)t; /* the caller sets the count to 0, which frees all records */
 }
 
 static kith_status grow_to(kith_table *t, uint64_t slots) {
@@ -68,12 +68,12 @@ static kith_status reserve(kith_table *t, uint64_t keys) {
     return keys > list_of(t)->slots ? grow_to(t, keys) : KITH_OK;
 }
 
-/* Returns the index of the key's record, or count if there is none. */
+/* Returns the index of the key's record, or t->count if there is none. */
 static uint64_t find(const kith_table *t, const kithi_key *key) {
     uint64_t i = 0;
     for (; i < t->count; i++) {
         kithi_trace(t, KITH_STEP_LOOK, i, 0);
-        if (kithi_record_is(t, record_at(t, i), key))
+        if (kithi_record_has_key(t, record_at(t, i), key))
             break;
     }
     return i;
@@ -88,7 +88,7 @@ static bool get(const kith_table *t, const kithi_key *key, uint64_t *value) {
 }
 
 static kith_status append(kith_table *t, const kithi_key *key, uint64_t value) {
-    uint8_t record[KITHI_RECORD_MAX];
+    uint8_t record[KITHI_RECORD_BYTES_MAX];
     if (!kithi_record_make(t, key, value, record))
         return KITH_E_MEMORY;
     if (t->count == list_of(t)->slots) {
@@ -144,7 +144,7 @@ static const char *check(const kith_table *t) {
     for (uint64_t i = 0; i < t->count; i++) {
         kithi_key key = kithi_record_key(t, record_at(t, i));
         for (uint64_t j = 0; j < i; j++)
-            if (kithi_record_is(t, record_at(t, j), &key))
+            if (kithi_record_has_key(t, record_at(t, j), &key))
                 return "a key is stored twice";
     }
     return NULL;

@@ -19,32 +19,33 @@
  * P_h is a pseudorandom permutation of all slots, selected by h. This imitates what analyses call uniform hashing,
  * where each key has its own random permutation. P_h(i) is computed from i in twelve rounds. A round adds a number
  * drawn from h, modulo m, and then changes each half of the bits by a function of the other half, as a Feistel network
- * does. Each of these operations is invertible. There are at most 2^64 such permutations, and each probe costs some
- * seventy multiplications: this is for experiments.
+ * does. Each of these operations is invertible, so P_h is a permutation. There are at most 2^64 such permutations, and
+ * each probe costs some seventy multiplications: this is for experiments.
  *
- * Each sequence is a permutation of all slots, so a search that has made m steps has read every slot. For linear this
- * is obvious. Double: an odd s has an inverse mod m = 2^e, so i s = j s implies i = j. Quadratic: let
+ * The first m slots of each sequence are all slots, each once, so a search reads at most m slots. For linear this is
+ * obvious. Double: an odd s has an inverse mod m = 2^e, so i s = j s implies i = j. Quadratic: let
  * i(i+1)/2 = j(j+1)/2 (mod 2^e) for 0 <= j < i < 2^e. Then 2^(e+1) divides (i - j)(i + j + 1). The two factors differ
  * by 2j + 1, so one is odd and the other is divisible by 2^(e+1). But both are between 1 and 2^(e+1) - 1, a
- * contradiction. All steps are less than m, so one subtraction brings a position back into range.
+ * contradiction. No step is greater than m, so one subtraction brings a position back into range.
  *
- * The table shows how many slots a search reads on average at load a = count / m, if the hash is random. (For linear,
- * 5-wise independence is enough for a constant average at a fixed load: Pagh, Pagh, Ruzic 2007. With 2-wise functions
- * it can be worse.)
+ * The table below shows how many slots a search reads on average at load a = count / m, if the hash is random. (For
+ * linear, 5-wise independence is enough for a constant average at a fixed load: Pagh, Pagh, Ruzic 2007. With 2-wise
+ * functions the average can grow with m.)
  *
  *     sequence    absent key               present key
  *     double      1/(1-a)                  (1/a) ln(1/(1-a))       like uniform hashing (Guibas and Szemeredi 1978)
  *     quadratic   slightly more than with double hashing, because keys with the same p_0 share a sequence
  *     linear      (1 + 1/(1-a)^2) / 2      (1 + 1/(1-a)) / 2       (Knuth)
  *
- * The first steps of linear and quadratic stay within a cache line of control bytes; each step of double leaves it.
- * Quadratic is the default: at load 3/4 it reads 4.6 slots for an absent key, where double reads 4.0 and linear 8.3
- * (measured with 2^17 slots).
+ * The first steps of linear and quadratic usually stay within a cache line of control bytes; nearly every step of
+ * double leaves it. Quadratic is the default: at load 3/4 it reads 4.6 slots for an absent key, where double reads 4.0
+ * and linear 8.5 (measured with 2^17 slots).
  *
- * Growth: with grow=yes the array about doubles (exactly, unless sequence=linear) when one more key would make it
- * fuller than `load` percent. With the default load, 75, a search for an absent key just before growth reads the 4.6,
- * 4.0 or 8.3 slots given above. With grow=no the size never changes, `load` is ignored, and a search has three results:
- * found, absent, full. A put returns KITH_E_FULL if every slot has another key.
+ * Growth: with grow=yes the array doubles when one more key would make it fuller than `load` percent. (With
+ * sequence=linear the new array may be a few slots smaller than that.) The default load is 75. So just before growth a
+ * search for an absent key reads the 4.6, 4.0 or 8.5 slots given above. With grow=no the size never changes, `load` is
+ * ignored, and a search has three results: found, absent, full. A put returns KITH_E_FULL if every slot has another
+ * key.
  *
  * Removal leaves a tombstone (control 1), which searches skip and puts reuse. (Linear probing could instead move later
  * keys back. That would be extra code for one of the sequences, and would hash a whole run of keys per removal.) When
@@ -55,16 +56,16 @@
  *
  * The sweep needs no memory and cannot fail. First, tombstones become empty, and all keys become "waiting" (control 1).
  * Then each waiting key goes to the first slot of its sequence that is empty or has a waiting key, and is settled: its
- * control is its fragment again. If that is its own slot, it stays. If the slot is empty, it moves there. If the slot
- * has another waiting key, the two are swapped, and the other key is next. Only settled keys precede a settled key on
- * its sequence, and they do not move again, so every search finds it. Each step settles one key, so there are at most
- * `count` steps.
+ * control is its fragment again. If it is in that slot already, it stays. If that slot is empty, the key moves there.
+ * If that slot has another waiting key, the two are swapped, and the other key is next. Only settled keys precede a
+ * settled key on its sequence, and they do not move again, so every search finds it. Each step settles one key, so
+ * there are `count` steps.
  *
  * Traces report the slots that searches read, and growths, but not how a growth or a sweep moves keys.
  *
- * Invariants: count is the number of controls above 1; removed is the number of controls equal to 1 and at most (m -
- * count) / 2; every key is on its sequence before the first empty slot and within `longest` slots; with grow=yes
- * count <= load * m / 100 < m. */
+ * Invariants: count is the number of controls above 1. removed is the number of controls equal to 1, at most
+ * (m - count) / 2. Every key is among the first `longest` slots of its sequence, before the first empty one. With
+ * grow=yes, count <= load * m / 100 < m. */
 #include <assert.h>
 
 #include "core/function.h"
@@ -73,8 +74,8 @@
 /* Must be at least 2, so that an odd step is less than the number of slots. */
 #define SLOTS_MIN 8
 
-/* Control bytes. WAITING replaces REMOVED during a sweep. */
-enum { EMPTY = 0, REMOVED = 1, WAITING = 1, FRAGMENT_MIN = 2, FRAGMENTS = 254 };
+/* Control bytes. During a sweep there are no tombstones, and 1 means WAITING instead of REMOVED. */
+enum { EMPTY = 0, REMOVED = 1, WAITING = 1, FRAGMENT_MIN = 2, FRAGMENT_COUNT = 254 };
 enum { OPTION_SEQUENCE, OPTION_GROW, OPTION_LOAD, OPTION_COUNT };
 enum { LINEAR, QUADRATIC, DOUBLE, PERMUTATION };
 enum { GROW_YES, GROW_NO };
@@ -88,7 +89,7 @@ static const kith_option OPTIONS[] = {
 static_assert(sizeof OPTIONS / sizeof *OPTIONS == OPTION_COUNT && OPTION_COUNT <= KITHI_OPTIONS_MAX, "options");
 
 typedef struct probe {
-    uint8_t *block; /* records, then controls */
+    uint8_t *block; /* records, then control bytes */
     uint8_t *controls;
     uint64_t slots;    /* m */
     uint64_t keys_max; /* the table grows when it has more keys; with grow=no, the number of slots */
@@ -121,19 +122,19 @@ static inline uint64_t hash_of(const probe *p, const kithi_key *key) {
 }
 
 static inline uint8_t fragment_of(uint64_t hash) {
-    return (uint8_t)(FRAGMENT_MIN + kithi_mulhi(kithi_mixed_word(hash, 0), FRAGMENTS));
+    return (uint8_t)(FRAGMENT_MIN + kithi_mulhi(kithi_mixed_word(hash, 0), FRAGMENT_COUNT));
 }
 
 /* Returns slot number i of the permutation of this hash; `slots` is a power of two. */
 static uint64_t permuted(uint64_t hash, uint64_t slots, uint64_t i) {
-    enum { ROUNDS = 12 }; /* with 4, pairs of slots among 8 are not uniform */
+    enum { ROUNDS = 12 }; /* with 4 rounds and 8 slots, some pairs of slots are more probable than others */
     unsigned low_bits = (unsigned)__builtin_ctzll(slots) / 2;
     uint64_t low = (UINT64_C(1) << low_bits) - 1, high = (slots - 1) & ~low;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        uint64_t key = kithi_mixed_word(hash, round + 2);
-        i = (i + key) & (slots - 1);
-        i ^= kithi_mix(key ^ (i >> low_bits)) & low;
-        i ^= kithi_mix(~key ^ (i & low)) & high;
+        uint64_t round_key = kithi_mixed_word(hash, round + 2); /* words 0 and 1: see fragment_of() and walk_from() */
+        i = (i + round_key) & (slots - 1);
+        i ^= kithi_mix(round_key ^ (i >> low_bits)) & low;
+        i ^= kithi_mix(~round_key ^ (i & low)) & high;
     }
     return i;
 }
@@ -180,7 +181,7 @@ static inline search find(const kith_table *t, const kithi_key *key) {
     for (walk w = walk_from(t, p, s.hash); w.done < p->slots; walk_on(p, &w)) {
         kithi_trace(t, KITH_STEP_LOOK, w.slot, 0);
         uint8_t control = p->controls[w.slot];
-        if (control == fragment && kithi_record_is(t, record_at(t, p, w.slot), key))
+        if (control == fragment && kithi_record_has_key(t, record_at(t, p, w.slot), key))
             return (search){FOUND, w.slot, w.done + 1, s.hash};
         if (control <= REMOVED && s.outcome == FULL)
             s = (search){ABSENT, w.slot, w.done + 1, s.hash};
@@ -190,10 +191,11 @@ static inline search find(const kith_table *t, const kithi_key *key) {
     return s;
 }
 
-/* Returns the first slot of the sequence of this hash whose control is at most `most`, which is EMPTY or WAITING. */
-static search find_free(const kith_table *t, const probe *p, uint64_t hash, uint8_t most) {
+/* Returns the first slot of the sequence of this hash whose control is at most `control_max`, which is EMPTY or, during
+ * a sweep, WAITING. There must be such a slot. */
+static search find_free(const kith_table *t, const probe *p, uint64_t hash, uint8_t control_max) {
     walk w = walk_from(t, p, hash);
-    while (p->controls[w.slot] > most) {
+    while (p->controls[w.slot] > control_max) {
         walk_on(p, &w);
         assert(w.done < p->slots);
     }
@@ -208,6 +210,7 @@ static void store(const kith_table *t, probe *p, const search *s, const uint8_t 
         p->longest = s->length;
 }
 
+/* Removes all tombstones, as described at the top. */
 static void sweep(const kith_table *t, probe *p) {
     for (uint64_t i = 0; i < p->slots; i++)
         p->controls[i] = p->controls[i] > REMOVED ? WAITING : EMPTY;
@@ -215,7 +218,7 @@ static void sweep(const kith_table *t, probe *p) {
     p->longest = 0;
     for (uint64_t i = 0; i < p->slots; i++) {
         while (p->controls[i] == WAITING) {
-            uint8_t waiting[KITHI_RECORD_MAX];
+            uint8_t waiting[KITHI_RECORD_BYTES_MAX];
             memcpy(waiting, record_at(t, p, i), t->record_bytes);
             kithi_key key = kithi_record_key(t, waiting);
             search s = find_free(t, p, hash_of(p, &key), WAITING);
@@ -244,7 +247,7 @@ static uint64_t block_bytes(const kith_table *t, uint64_t slots) {
     return slots * (t->record_bytes + UINT64_C(1));
 }
 
-/* Computes the smallest number of slots for `keys` keys. */
+/* Computes the smallest number of slots for `keys` keys. KITH_E_TOO_LARGE: the size of the block would overflow. */
 static kith_status slots_for(const kith_table *t, uint64_t keys, uint64_t *slots) {
     uint64_t wanted = keys, bytes, load = t->options[OPTION_LOAD];
     if (t->options[OPTION_GROW] == GROW_YES &&
@@ -253,6 +256,7 @@ static kith_status slots_for(const kith_table *t, uint64_t keys, uint64_t *slots
         return KITH_E_TOO_LARGE;
     if (wanted < SLOTS_MIN)
         wanted = SLOTS_MIN;
+    /* Rounded up to a power of two, `wanted` is at most 2 * (wanted - 1). */
     if (wanted > UINT64_C(1) << 63 || !kithi_checked_mul(2 * (wanted - 1), t->record_bytes + UINT64_C(1), &bytes))
         return KITH_E_TOO_LARGE;
     if (t->options[OPTION_SEQUENCE] != LINEAR && (wanted & (wanted - 1)) != 0)
@@ -354,7 +358,7 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
     }
     if (s.outcome == FULL)
         return KITH_E_FULL;
-    uint8_t record[KITHI_RECORD_MAX];
+    uint8_t record[KITHI_RECORD_BYTES_MAX];
     if (!kithi_record_make(t, key, value, record))
         return KITH_E_MEMORY;
     if (t->count == p->keys_max) {
@@ -433,7 +437,7 @@ static const char *check_slot(const kith_table *t, const probe *p, uint64_t slot
             return NULL;
         if (p->controls[w.slot] == EMPTY)
             return "an empty slot precedes a key on its sequence";
-        if (p->controls[w.slot] == p->controls[slot] && kithi_record_is(t, record_at(t, p, w.slot), &key))
+        if (p->controls[w.slot] == p->controls[slot] && kithi_record_has_key(t, record_at(t, p, w.slot), &key))
             return "a key is stored twice";
     }
     return "a key is further along its sequence than `longest`";

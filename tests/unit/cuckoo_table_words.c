@@ -43,7 +43,7 @@ static void check_same_bytes(const kith_table *words, const kith_table *model) {
     CHECK_EQ_U64(words->count, model->count);
     CHECK_EQ_U64(a->seed, b->seed);
     CHECK_EQ_U64(a->buckets, b->buckets);
-    CHECK_EQ_U64(a->stale_marks, b->stale_marks);
+    CHECK_EQ_U64(a->stale_overflow_bits, b->stale_overflow_bits);
     CHECK(memcmp(a->records, b->records, (size_t)kithi_cuckoo_table_body_bytes(words, a)) == 0);
 }
 
@@ -100,16 +100,16 @@ static void compare_lookups(const kith_table *words, const kith_table *model, ui
 }
 
 /* Replaces one key after the other: the table has keys 0 … keys - 1, later others. Returns how often a put has
- * recomputed the marks, which both tables must do at the same time. */
+ * recomputed the overflow bits, which both tables must do at the same time. */
 static unsigned refreshes_of_churn(kith_table *words, kith_table *model, uint64_t keys) {
     const kithi_cuckoo_table *c = words->state, *m = model->state;
     unsigned refreshes = 0;
     for (uint64_t i = 0; i < 50 * keys; i++) {
         remove_both(words, model, i % (2 * keys));
-        uint64_t stale = c->stale_marks;
+        uint64_t stale = c->stale_overflow_bits;
         put_both(words, model, (i + keys) % (2 * keys), i);
-        refreshes += c->stale_marks < stale;
-        CHECK_EQ_U64(c->stale_marks, m->stale_marks);
+        refreshes += c->stale_overflow_bits < stale;
+        CHECK_EQ_U64(c->stale_overflow_bits, m->stale_overflow_bits);
     }
     check_same_bytes(words, model);
     return refreshes;

@@ -1,4 +1,4 @@
-/* tables/common/record.h: reads and writes records; their layout is in table_kind.h. */
+/* tables/common/record.h: reads and writes records. table_kind.h describes their layout. */
 #ifndef KITHI_TABLES_RECORD_H
 #define KITHI_TABLES_RECORD_H
 
@@ -7,7 +7,7 @@
 #include "core/bits.h"
 #include "table_kind.h"
 
-/* Returns a key of 4 or 8 bytes as a little-endian integer. */
+/* Returns a key of 4 or 8 bytes, read as a little-endian integer. */
 static inline uint64_t kithi_key_word(const kithi_key *key) {
     uint8_t word[8] = {0};
     memcpy(word, key->bytes, key->byte_count);
@@ -34,7 +34,7 @@ static inline kithi_key kithi_record_key(const kith_table *t, const uint8_t *rec
     return (kithi_key){length != 0 ? bytes : record, (size_t)length};
 }
 
-static inline bool kithi_record_is(const kith_table *t, const uint8_t *record, const kithi_key *key) {
+static inline bool kithi_record_has_key(const kith_table *t, const uint8_t *record, const kithi_key *key) {
     if (t->key_bytes == 8) /* memcmp with a constant size is inlined */
         return memcmp(record, key->bytes, 8) == 0;
     if (t->key_bytes == 16)
@@ -49,7 +49,7 @@ static inline void kithi_record_copy(const kith_table *t, uint8_t *to, const uin
     if (t->record_bytes == 16)
         memcpy(to, from, 16);
     else
-        memcpy(to, from, KITHI_RECORD_MAX);
+        memcpy(to, from, KITHI_RECORD_BYTES_MAX);
 }
 
 /* Writes a record. If the key is a byte string, copies it into the arena. Returns false if there is no memory. */
