@@ -33,7 +33,7 @@
 struct kith_builder {
     kith_allocator allocator;
     kith_filter_spec spec;
-    kithi_head head;         /* the plan of the spec; only if its capacity is known */
+    kithi_head head;         /* the plan of the spec; used only if the capacity is known */
     const kith_filter *like; /* create a filter like this one; NULL: create it from the spec */
     unsigned flags;          /* kith_build_flags */
     unsigned threads;
@@ -44,9 +44,10 @@ struct kith_builder {
     kith_filter *filter; /* if the builder streams; otherwise NULL */
     /* The filter of a finish() that failed with KITH_E_FULL or KITH_E_COPIES, for kith_builder_partial(). */
     kith_filter *refused;
-    uint64_t *gathered; /* on several threads: digests that are not in the filter yet */
+    /* If the builder streams on several threads: digests that are not in the filter yet. */
+    uint64_t *gathered;
     size_t gathered_count, gathered_max;
-    size_t piece_max; /* on several threads: the most digests that one call of kithi_fill_stream() gets */
+    size_t piece_max; /* then also: the most digests that one call of kithi_fill_stream() gets */
 
     kithi_collection collection;
 };
@@ -74,7 +75,8 @@ static kith_status plan_for_check(const kith_filter_spec *spec, kithi_head *head
     return status;
 }
 
-/* Reads a spec and plans it with plan_for_check(). Sets *streams to whether a builder for it streams. */
+/* Copies and checks a spec: sets *spec, *head as plan_for_check() does, and *streams to whether a builder for this spec
+ * streams. */
 static kith_status read_spec(const kith_filter_spec *given, unsigned flags, kith_filter_spec *spec, kithi_head *head,
                              bool *streams) {
     kithi_shape shape;
@@ -122,7 +124,7 @@ static kith_status create_filter(const kith_builder *b, kith_filter **filter) {
 static kith_status start_stream(kith_builder *b, uint64_t memory_bytes) {
     uint64_t piece = memory_bytes / 3 / sizeof *b->gathered;
     b->piece_max = memory_bytes == 0 || piece > SIZE_MAX ? SIZE_MAX : (size_t)piece;
-    if (b->piece_max < KITHI_FILL_PARTS_MIN)
+    if (b->piece_max < KITHI_FILL_SPLIT_MIN)
         b->threads = 1; /* so few digests are never split among threads */
     size_t most = b->piece_max < GATHERED_MAX ? b->piece_max : GATHERED_MAX;
     kith_status status = KITH_OK;
@@ -220,7 +222,8 @@ static kith_status add_to_stream(kith_builder *b, const uint64_t *digests, size_
     kith_status status = KITH_OK;
     while (*done < n && status == KITH_OK) {
         size_t left = n - *done;
-        if (b->threads == 1 || (b->gathered_count == 0 && left >= KITHI_FILL_PARTS_MIN)) { /* enough to be split */
+        /* On one thread, or if there are enough digests to be split, nothing is gathered. */
+        if (b->threads == 1 || (b->gathered_count == 0 && left >= KITHI_FILL_SPLIT_MIN)) {
             size_t added, piece = b->threads == 1 || left < b->piece_max ? left : b->piece_max;
             status = kithi_fill_stream(b->filter, digests + *done, piece, b->threads, &added);
             *done += added;
@@ -308,7 +311,8 @@ kith_status kith_builder_each(kith_builder *b, kith_build_take take, void *conte
 uint64_t kith_builder_memory(const kith_builder *b) {
     assert(b != NULL);
     const kithi_collection *c = &b->collection;
-    /* 3: the gathered digests, their copy by part, and as much for other working memory: see start_stream(). */
+    /* Three times: the gathered digests, their copy sorted by part, and as much for other working memory. See
+     * start_stream(). */
     uint64_t held = sizeof *b + 3 * b->gathered_max * sizeof *b->gathered;
     size_t digests = c->spilled ? c->count_max : c->allocated > c->count ? c->allocated : c->count;
     return held + (uint64_t)digests * KITHI_COLLECT_BYTES + c->firsts_words * sizeof *c->firsts;
@@ -353,6 +357,7 @@ static kith_status fill_pieces(kith_builder *b, kith_filter *f, const kithi_fill
     return status;
 }
 
+/* Adds the collected digests to an empty filter. */
 static kith_status fill(kith_builder *b, kith_filter *f) {
     kithi_collection *c = &b->collection;
     kithi_fill_options options = {
@@ -365,7 +370,7 @@ static kith_status fill(kith_builder *b, kith_filter *f) {
     if (options.drop_repeats) {
         if (!kithi_report_progress(c, KITH_BUILD_FILLING, 0, c->count))
             return KITH_E_CANCELLED;
-        kith_status filled = kithi_fill(f, c->digests, c->count, &options);
+        kith_status filled = kithi_fill_without_repeats(f, c->digests, c->count, &options);
         bool cancelled = filled == KITH_OK && !kithi_report_progress(c, KITH_BUILD_FILLING, c->count, c->count);
         return cancelled ? KITH_E_CANCELLED : filled;
     }

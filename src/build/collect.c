@@ -5,16 +5,16 @@
  *     when full    Sort by part and drop repeats within each part. If a quarter or more were repeats, continue to
  *                  collect in memory; otherwise write a spill, which empties the memory.
  *     at the end   If there is a spill, the digests in memory are spilled, too. Then each part is read from all spills
- *                  and searched for repeats.
+ *                  and searched for repeats. If there is none, the distinct digests are counted in memory.
  *
  * Repeats within a spill are dropped before it is written. So the file has a digest at most once per spill, however
- * often it is repeated, and parts have nearly equal sizes.
+ * often it is repeated. If the digests are hashes, all parts therefore have nearly equal sizes.
  *
  * If repeats are to be kept (for a multiset), none are searched for or dropped: a full memory is always spilled.
  *
  * To find out which digests of a part are first occurrences, the part with its repeats is compared with the part
- * without them, which is the list of first occurrences in order. The two are read side by side: a digest that equals
- * the next one of the list is a first occurrence, and any other digest is a repeat. */
+ * without them, which is the list of first occurrences in order. The two are read side by side. A digest that equals
+ * the next one of the list is a first occurrence, and the list advances by one; any other digest is a repeat. */
 #include "build/collect.h"
 
 #include <assert.h>
@@ -27,8 +27,10 @@
 
 #define MEMORY_MIN ((uint64_t)1 << 20)    /* bytes; a lower memory limit means this one */
 #define PIECE_MAX ((size_t)1 << 24)       /* digests in memory that the reader returns at once */
-#define ALLOCATED_FIRST ((size_t)1 << 14) /* digests */
-#define PART_DIGESTS 32768                /* a part, and the memory to find its repeats, fit in cache */
+#define ALLOCATED_FIRST ((size_t)1 << 14) /* digests that the first array can hold */
+#define PART_DIGESTS                                                                                                   \
+    32768 /* the most per part, if possible: they fit in cache while repeats are found
+*/
 
 /* Sets all fields to 0 except the last one, `firsts_begin`. That one is set together with `firsts`, and it is so large
  * that clearing it would take a noticeable part of the time of a small build. */
@@ -79,8 +81,9 @@ void kithi_collect_borrow(kithi_collection *c, const uint64_t *digests, size_t n
     c->borrowed = true;
 }
 
-/* ---- repeats in parts ---- */
+/* ---- counting what is in memory ---- */
 
+/* Sets *keys to the number of distinct digests in memory. Returns false if there is no memory for this. */
 static bool count_in_memory(const kithi_collection *c, uint64_t *keys) {
     size_t n = c->count, total = 0;
     if (n <= PART_DIGESTS) { /* one part, which need not be copied */
@@ -94,8 +97,8 @@ static bool count_in_memory(const kithi_collection *c, uint64_t *keys) {
     uint64_t by_part_bytes = (uint64_t)n * sizeof *c->digests, starts_bytes = (part_count + 1) * sizeof(size_t);
     uint64_t *by_part = kithi_allocate(&c->allocator, by_part_bytes);
     size_t *starts = kithi_allocate(&c->allocator, starts_bytes);
-    /* There is no filter yet whose regions could be divided into parts. Instead, the 64-bit numbers are divided into
-     * KITHI_PARTS_MAX ranges of equal size, which take the place of regions. */
+    /* Parts are made of regions (build/partition.h), but there is no filter yet that has regions. Instead, the 64-bit
+     * numbers are divided into KITHI_PARTS_MAX ranges of equal size, which take the place of regions. */
     kithi_part_map parts = kithi_part_map_of(KITHI_PARTS_MAX, part_count);
     bool enough_memory =
         by_part != NULL && starts != NULL &&
@@ -109,12 +112,13 @@ static bool count_in_memory(const kithi_collection *c, uint64_t *keys) {
 
 /* ---- spilling ---- */
 
-/* The digests in memory, sorted by part, without repeats: kept[p] digests from by_part[starts[p]] on are part p. */
+/* A copy of the digests in memory, sorted by part and without repeats, unless these are kept. The kept[p] digests from
+ * by_part[starts[p]] on are those of part p. */
 typedef struct sorted {
     uint64_t *by_part;
     size_t starts[KITHI_SPILL_PARTS + 1];
     size_t kept[KITHI_SPILL_PARTS];
-    size_t total;
+    size_t total; /* the sum of kept[p] */
 } sorted;
 
 static bool sort_memory(const kithi_collection *c, sorted *s) {
@@ -131,8 +135,8 @@ static bool sort_memory(const kithi_collection *c, sorted *s) {
                                        &s->total);
 }
 
-/* Walks over the digests in memory and calls keep(context, digest, part, number of earlier calls) for each that is not
- * a repeat. */
+/* Goes through the digests in memory, in order, and calls keep() for each that is in `s`, that is, for each that is not
+ * a repeat. `i` is the number of earlier calls. */
 static void each_first(const kithi_collection *c, const sorted *s,
                        void (*keep)(void *context, uint64_t digest, unsigned part, size_t i), void *context) {
     size_t next[KITHI_SPILL_PARTS], n = 0;
@@ -174,7 +178,7 @@ static kith_status write_spill(kithi_collection *c, sorted *s) {
     return status;
 }
 
-/* Frees memory: drops repeats if there are many, otherwise spills all digests. If `must_spill`, always spills. On
+/* Makes space for more digests: drops repeats and, if there were few or `must_spill` is true, spills the rest. On
  * failure nothing is lost. */
 static kith_status compact_or_spill(kithi_collection *c, bool must_spill) {
     sorted s;
@@ -206,7 +210,8 @@ static kith_status resize(kithi_collection *c, size_t n) {
 }
 
 static kith_status enlarge(kithi_collection *c) {
-    /* Four times as large: memory that is not used yet costs nothing, and the digests are copied less often. */
+    /* Four times as large, so that the digests are rarely copied. Memory that is not used yet costs nothing, because
+     * the default allocator returns pages that were never touched. */
     size_t n = c->allocated == 0 ? ALLOCATED_FIRST : c->allocated > SIZE_MAX / 4 ? SIZE_MAX : 4 * c->allocated;
     return resize(c, n < c->count_max ? n : c->count_max);
 }
@@ -243,7 +248,7 @@ kith_status kithi_collect(kithi_collection *c, const uint64_t *digests, size_t n
 
 typedef struct count_job {
     kithi_collection *c;
-    unsigned first;                          /* thread t takes part first + t */
+    unsigned first_part;                     /* thread t takes part first_part + t */
     kith_status statuses[KITHI_THREADS_MAX]; /* by thread */
     uint64_t kept[KITHI_THREADS_MAX];        /* by thread: distinct digests in its part */
 } count_job;
@@ -252,7 +257,7 @@ typedef struct count_job {
 static void count_part(void *context, unsigned thread) {
     count_job *j = context;
     kithi_collection *c = j->c;
-    unsigned part = j->first + thread;
+    unsigned part = j->first_part + thread;
     size_t n = (size_t)kithi_spill_part_total(&c->spill, part), kept = 0;
     if (n == 0)
         return;
@@ -304,7 +309,7 @@ static kith_status count_on_disk(kithi_collection *c) {
     c->keys = 0;
     unsigned at_once = parts_at_once(c);
     for (unsigned p = 0; p < KITHI_SPILL_PARTS; p += at_once) {
-        count_job j = {.c = c, .first = p};
+        count_job j = {.c = c, .first_part = p};
         unsigned count = KITHI_SPILL_PARTS - p < at_once ? KITHI_SPILL_PARTS - p : at_once;
         kith_status status = kithi_report_progress(c, KITH_BUILD_COUNTING, done, total) ? KITH_OK : KITH_E_CANCELLED;
         if (status == KITH_OK)
@@ -321,7 +326,7 @@ static kith_status count_on_disk(kithi_collection *c) {
     }
     kith_status status = kithi_report_progress(c, KITH_BUILD_COUNTING, total, total) ? KITH_OK : KITH_E_CANCELLED;
     if (c->keys == total || status != KITH_OK)
-        free_firsts(c); /* there are no repeats, or they will be counted again */
+        free_firsts(c); /* there are no repeats, or the next call counts again */
     return status;
 }
 
@@ -406,8 +411,8 @@ kith_status kithi_collection_reader_open(kithi_collection_reader *r, kithi_colle
         size_t n = c->spill.entries[i].starts[KITHI_SPILL_PARTS];
         r->spill_max = n > r->spill_max ? n : r->spill_max;
     }
-    /* Bytes per digest of the largest spill: 8 in by_part and 1 in order. The piece has half as many digests, so it
-     * takes 4, and its copy, which filling the filter makes, another 4. These 17 bytes are within
+    /* Bytes per digest of the largest spill: 8 in by_part and 1 in `order`. A piece has half as many digests, so it
+     * takes 4. Filling the filter copies the piece, which takes another 4. These 17 bytes are less than
      * KITHI_COLLECT_BYTES. */
     r->piece_max = r->spill_max / 2 + 1;
     r->piece = kithi_allocate(&c->allocator, (uint64_t)r->piece_max * sizeof *r->piece);
@@ -428,8 +433,8 @@ void kithi_collection_reader_close(kithi_collection_reader *r) {
     r->order = NULL;
 }
 
-/* Reads spill number r->spill. */
-static kith_status load(kithi_collection_reader *r) {
+/* Reads spill number r->spill into by_part and `order`. */
+static kith_status load_spill(kithi_collection_reader *r) {
     const kithi_spill *entry = &r->c->spill.entries[r->spill];
     memcpy(r->next, entry->starts, sizeof r->next);
     r->at = 0;
@@ -449,7 +454,7 @@ kith_status kithi_collection_reader_next(kithi_collection_reader *r, const uint6
     }
     *digests = r->piece;
     while (*n < r->piece_max && r->spill < c->spill.count) {
-        kith_status status = r->loaded ? KITH_OK : load(r);
+        kith_status status = r->loaded ? KITH_OK : load_spill(r);
         if (status != KITH_OK)
             return status;
         size_t end = c->spill.entries[r->spill].starts[KITHI_SPILL_PARTS];

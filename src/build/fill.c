@@ -1,36 +1,39 @@
 /* Fills filters. The result has the same bytes as if the digests had been added one by one, in order ("adds in order").
  *
- * Parts. A kind with regions (kind.h) can be filled region by region. The parts of build/partition.h usually fit in
- * cache, equal digests are in the same part, and threads take one part after the other. Each thread has its own handle
- * on the filter's body; the counts and fills of the handles are added up at the end.
+ * Parts. A kind with regions (kind.h) can be filled region by region. The regions are divided into parts that usually
+ * fit in cache (build/partition.h). Equal digests are in the same part, and threads take one part after the other. Each
+ * thread has its own handle on the filter's body. At the end, the numbers of keys (head.count) of all handles are added
+ * up, and so are the numbers of cells in use or, in cuckoo kinds, of stash entries (head.fill).
  *
  *     digests  ->  sort by part  ->  add part by part, without repeats
  *
  * Ranges. In bloom and counting a key has cells all over the body, so there are no parts. Instead, each thread has a
  * range of the cells. It processes all digests, in order, but changes only the cells in its range (kind.h, add_cells).
  * So whenever a digest comes to a cell, the cell has the same value as in adds in order. The count must also be that of
- * adds in order, which accept and count a digest if at least one of its cells allows that: a bit that is 0, or a
- * counter below the maximum number of copies. Each thread returns a bitmap, `accepted`, of the digests that have such a
- * cell in its range. A digest is counted if its bit is set in the bitmap of any thread.
+ * adds in order. They accept and count a digest if at least one of its cells allows that: a bit that is 0, or a counter
+ * below the maximum number of copies. Each thread sets a bitmap, `accepted`, of the digests that have such a cell in
+ * its range. A digest is counted if its bit is set in the bitmap of any thread.
  *
- * Layers. As long as a filter of kind layers has one layer, that layer is filled.
+ * Layers. As long as a filter of kind layers has only one layer, the digests are added directly to that layer.
  *
- * Failures. If everything succeeds, the result is the same as that of adds in order. If anything fails, or if the
- * filter turns out to be crowded (kithi_fill_crowded), it is filled again by adds in order, which determines the status
- * code. A stream (builder.c) cannot be repeated. It therefore gives the threads so few digests that none can be
- * refused: count and fill stay within their limits even if every digest is a new key and changes all its cells.
+ * Failures. If everything succeeds, the result is the same as that of adds in order. If anything fails, or if keys were
+ * chosen to crowd some blocks (kithi_fill_crowded), the filter is filled again by adds in order, which determine the
+ * status code. A builder that streams (builder.c) no longer has the digests that it added before, so it cannot fill the
+ * filter again. It therefore gives the threads so few digests at a time that none can be refused: count and fill stay
+ * within their limits even if every digest is a new key and changes all its cells.
  *
- * Repeats. Equal digests are one key (unless the caller asks for a multiset), and kinds whose bytes depend on the order
- * of the adds must see each key where it first occurs (build/repeats.h). The filter itself finds most new keys cheaply:
- * if an add reports that the key was not there before, the digest is not a repeat. So all digests are added, and only
- * the few that the filter reports as present already are examined. If there are no repeats among them, as in most
- * inputs, the work is done. If there are, the affected part (or the whole filter) is cleared and filled again without
- * them. When a filter is filled by ranges, repeats are dropped first. Kinds that store no copies ignore a repeat.
+ * Repeats. Equal digests are one key, unless the caller asks for a multiset. In some kinds the bytes depend on the
+ * order of the adds, so each key must be added where it first occurs. Kinds that store no copies ignore a repeat. For
+ * other kinds, repeats are dropped (build/repeats.h). The filter itself finds most new keys cheaply: if an add reports
+ * that the key was not there before, the digest is not a repeat. So all digests are added, and only the few that the
+ * filter reports as present already are examined. If there are no repeats among them, as in most inputs, the work is
+ * done. If there are, the affected part (or the whole filter) is cleared and filled again without them. When a filter
+ * is filled by ranges, repeats are dropped first instead.
  *
  * Chunks. Sorting by part copies the digests, so it works on one chunk of them at a time. The digests of a chunk have
- * as many bytes as the filter, but at least 8 and at most 128 MiB: enough to use each cache line of the filter several
- * times while it is in cache, and little compared with the memory that a build needs. If repeats must be found, there
- * is only one chunk. */
+ * as many bytes as the filter, but at least 8 and at most 128 MiB. In filters of up to 128 MiB, that is at least one
+ * digest for every 8 bytes, so each cache line of a part is used several times while it is in cache. A chunk is also
+ * small compared with the memory that a build needs. If repeats must be dropped, there is only one chunk. */
 #include "build/fill.h"
 
 #include <assert.h>
@@ -44,7 +47,7 @@
 #define CHUNK_MIN ((size_t)1 << 20)        /* digests (8 MiB): 2,048 per part if there are KITHI_PARTS_MAX parts */
 #define CHUNK_MAX ((size_t)1 << 24)        /* digests (128 MiB) */
 #define PARTS_MIN_BODY ((uint64_t)2 << 20) /* bytes; a smaller body fits in cache completely or nearly so */
-#define PART_BYTES ((uint64_t)128 << 10)   /* with its digests, half of an L2 cache; 64 and 256 KiB are as fast */
+#define PART_BYTES ((uint64_t)128 << 10)   /* a part and its digests fit in an L2 cache; 64 and 256 KiB are as fast */
 #define RANGE_DIGESTS ((size_t)1 << 18)    /* per round of fill_by_ranges, so that the bitmaps stay in cache */
 #define RANGE_CELLS 512                    /* ranges begin at multiples of this, so no two share a cache line */
 
@@ -77,20 +80,20 @@ kith_status kithi_fill_in_order(kith_filter *f, const uint64_t *digests, size_t 
 
 /* ---- without repeats ---- */
 
-/* The part of the body to which a list of digests is added: `bytes` bytes at `at`, or the whole filter if `bytes` is 0.
- * It is empty before, and no other digests are added to it, so it can be cleared and filled again. */
-typedef struct byte_range {
+/* The memory to which a list of digests is added: `bytes` bytes of the body at `at`, or the whole filter if `bytes` is
+ * 0. It is empty before, and no other digests are added to it, so it can be cleared and filled again. */
+typedef struct part_memory {
     uint8_t *at;
     uint64_t bytes;
-} byte_range;
+} part_memory;
 
 #define BATCH 4096 /* digests; after each batch, give up if too many may be repeats */
 /* Give up if the filter reports more than this many digests of a batch as present. A filter with a rate above
- * SUSPECTS_MAX / BATCH does so even without repeats, so it is not used to find repeats. */
+ * SUSPECTS_MAX / BATCH may do so even without repeats, so it is not used to find repeats. */
 #define SUSPECTS_MAX (BATCH / 16)
 
 /* Adds all digests, in the hope that there are no repeats. Sets bit i of `firsts` if digest i was not in the filter
- * before. Stops early if an add fails, and returns its code, or if too many digests may be repeats, and returns
+ * before. If an add fails, stops and returns its code. If too many digests may be repeats, stops and returns
  * KITH_E_COPIES. */
 static kith_status add_assuming_no_repeats(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *firsts) {
     for (size_t at = 0; at < n; at += BATCH) {
@@ -105,14 +108,17 @@ static kith_status add_assuming_no_repeats(kith_filter *f, const uint64_t *diges
     return KITH_OK;
 }
 
-static kith_status clear(kith_filter *f, byte_range range) {
-    if (range.bytes == 0)
+static kith_status clear_part(kith_filter *f, part_memory part) {
+    if (part.bytes == 0)
         return kith_filter_clear(f);
-    memset(range.at, 0, (size_t)range.bytes);
+    memset(part.at, 0, (size_t)part.bytes);
     return KITH_OK;
 }
 
-static kith_status add_without_repeats(kith_filter *f, byte_range range, const uint64_t *digests, size_t n,
+/* Adds each distinct digest to an empty part, in the order of their first occurrences. Begins with
+ * add_assuming_no_repeats(). If that fails, or if there are repeats, clears the part and adds the distinct digests in
+ * order. After KITH_E_MEMORY the part may hold anything. */
+static kith_status add_without_repeats(kith_filter *f, part_memory part, const uint64_t *digests, size_t n,
                                        uint64_t *left_out) {
     if (n == 0)
         return KITH_OK;
@@ -132,7 +138,7 @@ static kith_status add_without_repeats(kith_filter *f, byte_range range, const u
         return KITH_E_MEMORY;
     if (all_added && copy == NULL)
         return KITH_OK;
-    kith_status status = clear(f, range);
+    kith_status status = clear_part(f, part);
     if (status == KITH_OK) {
         f->head.count = count;
         f->head.fill = fill;
@@ -151,28 +157,28 @@ typedef struct part_job {
     kith_status *statuses;
     uint64_t *left_out; /* one per thread; NULL: copies are not left out */
     bool drop_repeats;
-    size_t chunk;      /* digests in a chunk */
+    size_t chunk;      /* number of digests in a chunk */
     uint64_t *by_part; /* the digests of a chunk, sorted by part */
     size_t *starts;    /* index in by_part of the first digest of each part, and of the end */
     kithi_part_map parts;
-    atomic_uint next; /* the first part that no thread has taken yet */
+    atomic_uint next_part; /* the first part that no thread has taken yet */
 } part_job;
 
-static byte_range range_of(const part_job *w, const kith_filter *f, unsigned part) {
+static part_memory memory_of_part(const part_job *w, const kith_filter *f, unsigned part) {
     uint64_t region_bytes = f->head.body_bytes / w->parts.regions, first = kithi_first_region(w->parts, part);
-    return (byte_range){f->body + first * region_bytes,
-                        (kithi_first_region(w->parts, part + 1) - first) * region_bytes};
+    return (part_memory){f->body + first * region_bytes,
+                         (kithi_first_region(w->parts, part + 1) - first) * region_bytes};
 }
 
 static void fill_parts(void *context, unsigned thread) {
     part_job *w = context;
     kith_filter *mine = &w->handles[thread];
-    for (unsigned p; (p = atomic_fetch_add(&w->next, 1)) < w->parts.count && w->statuses[thread] == KITH_OK;) {
+    for (unsigned p; (p = atomic_fetch_add(&w->next_part, 1)) < w->parts.count && w->statuses[thread] == KITH_OK;) {
         const uint64_t *digests = w->by_part + w->starts[p];
         size_t n = w->starts[p + 1] - w->starts[p], done = 0;
         uint64_t *left_out = w->left_out != NULL ? &w->left_out[thread] : NULL;
         if (w->drop_repeats)
-            w->statuses[thread] = add_without_repeats(mine, range_of(w, mine, p), digests, n, left_out);
+            w->statuses[thread] = add_without_repeats(mine, memory_of_part(w, mine, p), digests, n, left_out);
         else
             w->statuses[thread] = add_in_order(mine, digests, n, left_out, &done);
     }
@@ -184,7 +190,7 @@ static kith_status fill_chunks(part_job *w, const kith_allocator *allocator, con
         size_t count = n - at < w->chunk ? n - at : w->chunk;
         if (!kithi_partition(allocator, digests + at, count, w->parts, threads, w->by_part, w->starts))
             return KITH_E_MEMORY;
-        atomic_store(&w->next, 0);
+        atomic_store(&w->next_part, 0);
         kithi_parallel(threads, fill_parts, w);
         for (unsigned t = 0; t < threads; t++)
             if (w->statuses[t] != KITH_OK)
@@ -194,9 +200,9 @@ static kith_status fill_chunks(part_job *w, const kith_allocator *allocator, con
 }
 
 /* Returns KITH_E_FULL if the count or the fill of the filter exceeds its limit. While parts or ranges are filled, no
- * thread knows these numbers, so they are checked at the end. If they are too high, the filter is filled again by adds
- * in order. These may succeed: they check the fill only before each add, so the last key is accepted even if it brings
- * the fill above its limit. */
+ * thread knows these two numbers of the whole filter, so they are checked at the end. If one is too high, the filter is
+ * filled again by adds in order. These may succeed: they check the fill only before each add, so the last key is
+ * accepted even if it brings the fill above its limit. */
 static kith_status check_limits(const kith_filter *f) {
     bool too_full = f->kind->above_fill_limit != NULL && f->kind->above_fill_limit(f, f->head.fill);
     return f->head.count > f->head.capacity || too_full ? KITH_E_FULL : KITH_OK;
@@ -216,8 +222,8 @@ static kith_status sum_handles(kith_filter *f, part_job *w, unsigned threads, ui
     return check_limits(f);
 }
 
-/* Returns the number of digests in a chunk. */
-static size_t chunk_of(const kith_filter *f, size_t n, bool drop_repeats) {
+/* Returns the number of digests in a chunk if there are n in all. */
+static size_t digests_per_chunk(const kith_filter *f, size_t n, bool drop_repeats) {
     if (drop_repeats)
         return n;
     uint64_t chunk = f->head.body_bytes / sizeof(uint64_t);
@@ -234,7 +240,7 @@ static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t
         part_count < 8 * threads ? 8 * threads : part_count; /* so that no thread is idle for long at the end */
     part_count = part_count < KITHI_PARTS_MAX ? part_count : KITHI_PARTS_MAX;
     kithi_part_map parts = kithi_part_map_of(regions, (unsigned)(part_count < regions ? part_count : regions));
-    size_t chunk = chunk_of(f, n, options->drop_repeats);
+    size_t chunk = digests_per_chunk(f, n, options->drop_repeats);
     uint64_t by_part_bytes = chunk * sizeof *digests, starts_bytes = (parts.count + 1) * sizeof(size_t);
     uint64_t handles_bytes = threads * sizeof(kith_filter), statuses_bytes = threads * sizeof(kith_status);
     uint64_t left_out[KITHI_THREADS_MAX] = {0};
@@ -283,10 +289,11 @@ static uint64_t *accepted_by(const range_job *w, unsigned thread) {
     return w->accepted + (size_t)thread * (RANGE_DIGESTS / 64);
 }
 
-static uint64_t range_begins(const range_job *w, unsigned thread) {
+/* Returns the first cell of the range of a thread. */
+static uint64_t range_start(const range_job *w, unsigned thread) {
     uint64_t units = (w->f->shape.cells + RANGE_CELLS - 1) / RANGE_CELLS;
-    uint64_t begins = units * thread / w->threads * RANGE_CELLS;
-    return begins < w->f->shape.cells ? begins : w->f->shape.cells;
+    uint64_t start = units * thread / w->threads * RANGE_CELLS;
+    return start < w->f->shape.cells ? start : w->f->shape.cells;
 }
 
 static void fill_range(void *context, unsigned thread) {
@@ -294,7 +301,7 @@ static void fill_range(void *context, unsigned thread) {
     uint64_t *accepted = accepted_by(w, thread);
     memset(accepted, 0, (w->n + 63) / 64 * sizeof *accepted);
     w->fills[thread] +=
-        w->f->kind->add_cells(w->f, range_begins(w, thread), range_begins(w, thread + 1), w->digests, w->n, accepted);
+        w->f->kind->add_cells(w->f, range_start(w, thread), range_start(w, thread + 1), w->digests, w->n, accepted);
 }
 
 /* Returns how many digests are accepted: those whose bit is set in the bitmap of any thread. */
@@ -345,36 +352,37 @@ static kith_status fill_ranges_without_repeats(kith_filter *f, const uint64_t *d
 
 /* ---- choosing between parts, ranges and adds in order ---- */
 
-/* Returns whether filling by parts is faster even on one thread. Sorting a digest and then adding it in cache costs
- * about as much as one prefetched cache line from memory. A kind that reads one cache line per key therefore gains
+/* Returns whether filling by parts is faster even on one thread. Sorting a digest and then adding it in cache takes
+ * about as long as prefetching one cache line from memory. A kind that reads one cache line per key therefore gains
  * nothing. Kinds that search for a free slot take half the time by parts, and so does finding repeats. */
 static bool parts_are_faster(const kith_filter *f, bool drop_repeats) {
     return f->head.body_bytes >= PARTS_MIN_BODY && (drop_repeats || f->shape.lines > 1);
 }
 
 /* Returns the filter to which keys are added: the layer, if f is of kind layers and has only one, or f itself. */
-static kith_filter *innermost(kith_filter *f) {
+static kith_filter *only_layer_or_self(kith_filter *f) {
     kith_filter *inner = f->kind->only_layer != NULL ? f->kind->only_layer(f) : NULL;
     return inner != NULL ? inner : f;
 }
 
 bool kithi_fill_crowded(kith_filter *f) {
-    kith_filter *inner = innermost(f);
-    /* As long as the limits are not set, the result false of crowded() is certain, but true is not (kind.h). Nearly all
-     * filters are not crowded and do not need the limits, whose computation takes longer than the pass in small
-     * filters. */
+    kith_filter *inner = only_layer_or_self(f);
+    /* As long as the limits are not set, the result false of crowded() is certain, but true is not (kind.h). Hardly any
+     * filter is crowded, so the limits are rarely needed. In small filters, computing them takes longer than the pass
+     * over the body. */
     if (inner->kind->crowded == NULL || !inner->kind->crowded(inner, NULL, 0, false))
         return false;
     inner->kind->set_crowding_limits(inner);
     return inner->kind->crowded(inner, NULL, 0, false);
 }
 
-/* Fills by parts or by ranges and returns true, if that is faster. Otherwise changes nothing and returns false. */
+/* If it is faster, fills by parts or by ranges, sets *status and returns true. Otherwise changes nothing and returns
+ * false. */
 static bool fill_split(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
                        kith_status *status) {
-    kith_filter *inner = innermost(f);
-    /* If the only layer may become full, layers has to append another one, which only adds in order do. */
-    if (n < KITHI_FILL_PARTS_MIN || (inner != f && n > inner->head.capacity - inner->head.count))
+    kith_filter *inner = only_layer_or_self(f);
+    /* If the only layer may become full, another one has to be appended, which only adds in order do. */
+    if (n < KITHI_FILL_SPLIT_MIN || (inner != f && n > inner->head.capacity - inner->head.count))
         return false;
     uint64_t regions = inner->kind->regions != NULL ? inner->kind->regions(&inner->head) : 1,
              before = inner->head.count;
@@ -406,7 +414,8 @@ kith_status kithi_fill_some(kith_filter *f, const uint64_t *digests, size_t n, c
     return status;
 }
 
-kith_status kithi_fill(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options) {
+kith_status kithi_fill_without_repeats(kith_filter *f, const uint64_t *digests, size_t n,
+                                       const kithi_fill_options *options) {
     assert(options->drop_repeats);
     kith_status status = KITH_OK;
     bool split = fill_split(f, digests, n, options, &status);
@@ -419,7 +428,7 @@ kith_status kithi_fill(kith_filter *f, const uint64_t *digests, size_t n, const 
     if (options->leave_out)
         *options->left_out = 0;
     f->sealed = false;
-    return add_without_repeats(f, (byte_range){NULL, 0}, digests, n, options->leave_out ? options->left_out : NULL);
+    return add_without_repeats(f, (part_memory){NULL, 0}, digests, n, options->leave_out ? options->left_out : NULL);
 }
 
 /* ---- streams ---- */
@@ -440,17 +449,17 @@ kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n,
     size_t added;
     *done = 0;
     while (*done < n && status == KITH_OK) {
-        size_t left = n - *done, safe = threads > 1 ? count_never_refused(innermost(f), left) : 0;
+        size_t left = n - *done, safe = threads > 1 ? count_never_refused(only_layer_or_self(f), left) : 0;
         /* At most one chunk at a time: most digests change fewer cells than count_never_refused() assumes, and the next
          * round begins with the true fill. */
-        safe = chunk_of(innermost(f), safe, false);
+        safe = digests_per_chunk(only_layer_or_self(f), safe, false);
         if (fill_split(f, digests + *done, safe, &options, &status) && status == KITH_OK) {
             *done += safe;
             continue;
         }
         assert(status == KITH_OK || status == KITH_E_MEMORY); /* there was no memory to split one chunk */
         /* Only a few digests, so that splitting is tried again soon. */
-        size_t count = left < KITHI_FILL_PARTS_MIN ? left : KITHI_FILL_PARTS_MIN;
+        size_t count = left < KITHI_FILL_SPLIT_MIN ? left : KITHI_FILL_SPLIT_MIN;
         status = kithi_fill_in_order(f, digests + *done, count, &options, &added);
         *done += added;
     }
@@ -459,11 +468,11 @@ kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n,
 
 /* ---- complete lists ---- */
 
-/* A spot check for crowded blocks (filters/common/crowding.h) is made before some of the adds. If there are few keys,
- * these checks take a large part of the time. They are not needed if a pass over the body follows, because a filter
- * that is not crowded in the end never was. */
+/* Usually some of the adds begin with a spot check for crowded blocks (filters/common/crowding.h). If there are few
+ * keys, these checks take a large part of the time. They are not needed if a pass over the body follows, because a
+ * filter that is not crowded in the end never was. */
 kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n) {
-    kith_filter *inner = innermost(f);
+    kith_filter *inner = only_layer_or_self(f);
     size_t done = 0;
     kith_status status = KITH_E_FULL;
     f->sealed = false;

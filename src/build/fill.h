@@ -1,5 +1,6 @@
-/* build/fill.h: adds many digests to a filter, by parts and on several threads. The filter has the same bytes as if the
- * digests had been added one by one, in order ("adds in order"). */
+/* build/fill.h: adds many digests to a filter. If that is faster, the work is split into parts or ranges of the filter
+ * (fill.c), and done on several threads. The filter has the same bytes as if the digests had been added one by one, in
+ * order ("adds in order"). */
 #ifndef KITHI_BUILD_FILL_H
 #define KITHI_BUILD_FILL_H
 
@@ -12,35 +13,37 @@ typedef struct kithi_fill_options {
     uint64_t *left_out; /* incremented for each copy that is skipped */
 } kithi_fill_options;
 
-/* Fills an empty filter from the complete list of its digests and drops repeats; options->drop_repeats must be true. On
- * failure the filter and the status code are those of adds in order. */
-kith_status kithi_fill(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options);
+/* Fills an empty filter from the complete list of its digests and drops repeats; options->drop_repeats must be true.
+ * After KITH_E_FULL and KITH_E_COPIES, the filter has the keys that adds in order would have added before they failed
+ * with the same code. After any other failure its content is unspecified. */
+kith_status kithi_fill_without_repeats(kith_filter *f, const uint64_t *digests, size_t n,
+                                       const kithi_fill_options *options);
 
 /* Adds the next piece of the digests. options->drop_repeats must be false: repeats are stored as copies, or ignored by
- * a kind that stores none. Sets *split to true if the work was split into parts or ranges (fill.c), and otherwise
- * leaves it as it is. If a split fill fails, the content of the filter is unspecified, and the code may differ from
- * that of adds in order: clear the filter and fill it again with kithi_fill_in_order(). */
+ * a kind that stores none. Sets *split to true if the work was split, and otherwise leaves it as it is. If a split fill
+ * fails, the content of the filter is unspecified, and the code may differ from that of adds in order. The caller must
+ * then clear the filter and add all pieces again, with kithi_fill_in_order(). */
 kith_status kithi_fill_some(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
                             bool *split);
 
-/* The same, one add after the other (never split). Sets *done to the number of digests that were added or left out. */
+/* Like kithi_fill_some(), one add after the other. Sets *done to the number of digests that were added or left out. */
 kith_status kithi_fill_in_order(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
                                 size_t *done);
 
-/* Makes a pass over the body, and returns whether keys were chosen to crowd some blocks (filters/common/crowding.h). A
- * fill that is split does not check this. So its caller must call this function at the end, and treat the result true
- * like KITH_E_FULL. */
+/* Makes a pass over the body, and returns whether keys were chosen to crowd some blocks (filters/common/crowding.h).
+ * kithi_fill_some() and kithi_fill_stream() do not check this when they split the work. So their caller must call this
+ * function after the last piece, and treat the result true like KITH_E_FULL. */
 bool kithi_fill_crowded(kith_filter *f);
 
-/* Adds digests to a filter of a kind that stores no copies. Like kith_filter_add_many() it stops at the first digest
- * that fails, and sets *done to the number before it. */
+/* Adds digests to a filter of a kind that stores no copies, on `threads` threads. Like kith_filter_add_many() it stops
+ * at the first digest that fails, and sets *done to the number of digests before it. */
 kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n, unsigned threads, size_t *done);
 
 /* Fills an empty filter of a kind that stores no copies from the complete list of its digests, on one thread. The
- * result is that of adds in order followed by kithi_fill_crowded(): KITH_E_FULL if that is true. */
+ * result is that of adds in order, or KITH_E_FULL if kithi_fill_crowded() is true after them. */
 kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n);
 
-/* If there are fewer digests than this, adding them one by one is faster than sorting them into parts. */
-#define KITHI_FILL_PARTS_MIN ((size_t)1 << 17)
+/* Fewer digests than this are never split: adding them one by one is faster. */
+#define KITHI_FILL_SPLIT_MIN ((size_t)1 << 17)
 
 #endif

@@ -5,8 +5,9 @@
  *             | thread 0 | th. 1 |  thread 0   |  thread 1   |
  *
  * Each digest is written directly to its position. With huge pages a core writes to 512 parts as fast as to one: 3.6 ns
- * per digest for both passes. Collecting a cache line for each part first (software write-combining) took 5 to 6 ns,
- * and 11 ns with non-temporal stores. With more than 1,000 parts, cache lines are evicted before they are full. */
+ * per digest for both passes. Another method was slower: collecting a cache line for each part before it is written
+ * (software write-combining) took 5 to 6 ns, and 11 ns with non-temporal stores. With more than 1,000 parts, cache
+ * lines would be evicted before they are full, so there are at most KITHI_PARTS_MAX. */
 #include "build/partition.h"
 
 #include "core/parallel.h"
@@ -17,7 +18,9 @@ typedef struct work {
     kithi_part_map parts;
     unsigned threads;
     uint64_t *out;
-    size_t *next; /* by thread and part: first the number of digests, then the position in `out` of the next one */
+    /* By thread and part: in the first pass the number of the thread's digests in the part, in the second pass the
+     * position in `out` of the next one. */
+    size_t *next;
 } work;
 
 static void input_range(const work *w, unsigned thread, size_t *from, size_t *to) {
@@ -36,7 +39,7 @@ static void count(void *context, unsigned thread) {
         next[kithi_part_of(parts, digests[i])]++;
 }
 
-/* Replaces the numbers of digests by the positions where they start. */
+/* Replaces the numbers of digests in w->next by the positions where these digests start in `out`. */
 static void counts_to_positions(const work *w, size_t *starts) {
     size_t at = 0;
     for (unsigned p = 0; p < w->parts.count; p++) {

@@ -1,13 +1,13 @@
 /* build/partition.h: sorts digests by the part of the filter that they belong to.
  *
- * Adds and lookups at random positions of a large body wait for memory. They do not if the digests are sorted by parts
- * of the body, each of which fits in a core's cache. (In bodies above 64 MiB the parts are larger, because there are at
- * most KITHI_PARTS_MAX.) Parts share no byte, so different threads can process them. Sorting reads each digest twice,
- * sequentially, and writes it once, sequentially within each part. That is several times as fast as random access to
- * cache lines.
+ * Adds at random positions of a large body wait for memory. They do not if the digests are sorted by parts of the body
+ * that fit in a core's cache. build/fill.c makes parts of about 128 KiB or less. (In bodies above 64 MiB the parts are
+ * larger, because there are at most KITHI_PARTS_MAX.) Parts share no byte, so different threads can fill them at the
+ * same time. Sorting reads each digest twice, sequentially, and writes it once, sequentially within each part. That is
+ * several times as fast as random access to cache lines.
  *
- *     region of digest d  =  high half of (d * regions)        in all kinds that have regions
- *     part                =  region * parts / regions          whole regions, nearly the same number in each part
+ *     region of digest d  =  high half of (d * regions)        the same in all kinds that have regions (kind.h)
+ *     part                =  region * parts / regions          so each part is nearly the same number of whole regions
  *
  * The order within a part is that of the input, so a filter that is filled part by part gets the same bytes as one that
  * is filled in order. */

@@ -1,4 +1,5 @@
-/* Finds repeated digests in two passes, using about one byte per digest instead of a hash table of all of them.
+/* Finds repeated digests in two passes. In a long list with few repeats, this takes up to 3 bytes per digest; a hash
+ * table of all digests would take at least 8.
  *
  *     pass 1   Each digest sets one bit in a bitmap of 8 bits per digest. If the bit was clear, the digest is new. If
  *              it was set (about 6% of the digests when nothing repeats), the digest may be a repeat: it becomes a
@@ -9,14 +10,15 @@
  *              occurrence is kept, later ones are dropped.
  *
  * If there are at most DIGESTS_FEW digests, the bitmap of pass 1 has 64 bits per digest: it still fits in the L1 cache,
- * and fewer than 1% of the digests become suspects. If there are at most SUSPECTS_FEW suspects, they are first searched
- * for in all digests. Usually none occurs twice, and pass 2 is skipped.
+ * and fewer than 1% of the digests become suspects. If there are at most SUSPECTS_FEW suspects, any_repeats() counts
+ * their occurrences first. Usually none occurs twice, and pass 2 is skipped.
  *
- * Pass 2 first checks a second bitmap, of 16 bits per suspect, in which each suspect has set its bit. When nothing
- * repeats, about one digest in eight passes this check: the suspects, 6%, and another 6% that have the same bit as a
- * suspect. Digests are processed in groups: the table slots of those that passed are prefetched, and then they are
- * looked up. The table of suspects uses open addressing with linear probing and is at most half full. An empty slot
- * holds 0, so the digest 0 is kept in an extra slot after the last one. */
+ * Pass 2 looks digests up in a hash table of the suspects, with open addressing and linear probing, which is at most
+ * half full. Before that it checks a second bitmap, of 16 bits per suspect, in which the bit of each suspect is set.
+ * When nothing repeats, about one digest in eight passes this check: the suspects, 6%, and another 6% that have the
+ * same bit as a suspect. Digests are processed in groups: first the table slots of all digests of the group that passed
+ * the check are prefetched, and then these digests are looked up. An empty slot of the table holds 0, so the digest 0
+ * is kept in an extra slot after the last one. */
 #include "build/repeats.h"
 
 #include <assert.h>
@@ -46,9 +48,9 @@ typedef struct suspects {
 
 typedef struct table {
     uint64_t *digests;
-    uint64_t slots; /* without the extra one for the digest 0 */
-    bitmap maybe;   /* the second bitmap: the bit of each suspect's hash is set */
-    bitmap seen;    /* one bit per slot: its suspect has occurred in pass 2 */
+    uint64_t slots;      /* without the extra one for the digest 0 */
+    bitmap suspect_bits; /* the second bitmap: the bit of each suspect is set */
+    bitmap seen;         /* one bit per slot: its suspect has occurred in pass 2 */
 } table;
 
 static bool bitmap_new(const kith_allocator *allocator, uint64_t bits, bitmap *b) {
@@ -112,8 +114,8 @@ static bool find_suspects(const kith_allocator *allocator, const uint64_t *diges
 static bool suspects_from_bitmap(const kith_allocator *allocator, const uint64_t *digests, size_t n,
                                  const uint64_t *firsts, suspects *s) {
     for (size_t from = 0; from < n; from += 64) {
-        uint64_t rest = n - from < 64 ? (UINT64_C(1) << (n - from)) - 1 : UINT64_MAX;
-        for (uint64_t word = ~firsts[from / 64] & rest; word != 0; word &= word - 1)
+        uint64_t mask = n - from < 64 ? (UINT64_C(1) << (n - from)) - 1 : UINT64_MAX;
+        for (uint64_t word = ~firsts[from / 64] & mask; word != 0; word &= word - 1)
             if (!add_suspect(allocator, s, digests[from + (unsigned)__builtin_ctzll(word)]))
                 return false;
     }
@@ -138,16 +140,16 @@ static inline uint64_t slot_of(const table *t, uint64_t digest) {
 
 static void table_free(const kith_allocator *allocator, table *t) {
     kithi_release(allocator, t->digests, (t->slots + 1) * sizeof *t->digests);
-    bitmap_free(allocator, &t->maybe);
+    bitmap_free(allocator, &t->suspect_bits);
     bitmap_free(allocator, &t->seen);
 }
 
 static bool table_new(const kith_allocator *allocator, const suspects *s, table *t) {
     t->slots = 2 * s->count;
     t->digests = kithi_allocate(allocator, (t->slots + 1) * sizeof *t->digests);
-    bool maybe = bitmap_new(allocator, 16 * s->count, &t->maybe);
-    bool seen = bitmap_new(allocator, t->slots + 1, &t->seen);
-    if (t->digests == NULL || !maybe || !seen) {
+    bool has_bits = bitmap_new(allocator, 16 * s->count, &t->suspect_bits);
+    bool has_seen = bitmap_new(allocator, t->slots + 1, &t->seen);
+    if (t->digests == NULL || !has_bits || !has_seen) {
         table_free(allocator, t);
         return false;
     }
@@ -155,25 +157,25 @@ static bool table_new(const kith_allocator *allocator, const suspects *s, table 
         if (s->count - i > AHEAD)
             __builtin_prefetch(&t->digests[home_of(t, s->digests[i + AHEAD])], 1);
         t->digests[slot_of(t, s->digests[i])] = s->digests[i];
-        bit_set(&t->maybe, bit_of(&t->maybe, s->digests[i]));
+        bit_set(&t->suspect_bits, bit_of(&t->suspect_bits, s->digests[i]));
     }
     return true;
 }
 
 /* ---- pass 2 ---- */
 
-/* Sets bit i of `before` if digest i of the group has occurred before. Returns whether any has. */
-static bool mark_repeats(table *t, const uint64_t *digests, size_t n, uint64_t *before) {
-    uint16_t passed[GROUP];
+/* Sets bit i of `repeats` to whether digest i of the group has occurred before. Returns whether any has. */
+static bool mark_repeats(table *t, const uint64_t *digests, size_t n, uint64_t *repeats) {
+    uint16_t passed[GROUP]; /* the digests that passed the check of suspect_bits */
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
         passed[count] = (uint16_t)i;
-        count += bit_get(&t->maybe, bit_of(&t->maybe, digests[i]));
+        count += bit_get(&t->suspect_bits, bit_of(&t->suspect_bits, digests[i]));
     }
     assert(count <= n); /* so the first `count` elements of `passed` are set */
     for (size_t i = 0; i < count; i++)
         __builtin_prefetch(&t->digests[home_of(t, digests[passed[i]])]);
-    memset(before, 0, GROUP / 8);
+    memset(repeats, 0, GROUP / 8);
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         uint64_t at = slot_of(t, digests[passed[i]]);
@@ -181,21 +183,22 @@ static bool mark_repeats(table *t, const uint64_t *digests, size_t n, uint64_t *
             continue;
         bool seen = bit_get(&t->seen, at);
         bit_set(&t->seen, at);
-        before[passed[i] / 64] |= (uint64_t)seen << (passed[i] % 64);
+        repeats[passed[i] / 64] |= (uint64_t)seen << (passed[i] % 64);
         any |= seen;
     }
     return any;
 }
 
+/* Makes the copy without repeats, if there are any. Returns false if there is no memory for it. */
 static bool keep_firsts(const kith_allocator *allocator, const uint64_t *digests, size_t n, table *t, uint64_t **copy,
                         size_t *kept) {
-    uint64_t *out = NULL, before[GROUP / 64];
+    uint64_t *out = NULL, repeats[GROUP / 64];
     size_t count = 0;
     for (size_t at = 0; at < n; at += GROUP) {
         size_t group = n - at < GROUP ? n - at : GROUP;
         for (size_t i = at + GROUP; i < at + 2 * GROUP && i < n; i++)
-            __builtin_prefetch(&t->maybe.bytes[bit_of(&t->maybe, digests[i]) / 8]);
-        bool any = mark_repeats(t, digests + at, group, before);
+            __builtin_prefetch(&t->suspect_bits.bytes[bit_of(&t->suspect_bits, digests[i]) / 8]);
+        bool any = mark_repeats(t, digests + at, group, repeats);
         if (any && out == NULL) {
             out = kithi_allocate(allocator, (uint64_t)n * sizeof *out);
             if (out == NULL)
@@ -208,7 +211,7 @@ static bool keep_firsts(const kith_allocator *allocator, const uint64_t *digests
         }
         for (size_t i = 0; i < group; i++) {
             out[count] = digests[at + i];
-            count += (before[i / 64] >> (i % 64) & 1) == 0;
+            count += (repeats[i / 64] >> (i % 64) & 1) == 0;
         }
     }
     *copy = out;
@@ -216,8 +219,9 @@ static bool keep_firsts(const kith_allocator *allocator, const uint64_t *digests
     return true;
 }
 
-/* Returns whether one of the suspects occurs twice. Only the suspects and a few other digests have low bits that are
- * marked, so this is faster than pass 2 for few suspects. Usually none occurs twice. */
+/* Returns whether one of the suspects occurs twice. Digests are compared with the suspects only if one of TOGETHER
+ * neighbours has the same low bits as a suspect, which is rare if there are few suspects. So this is then faster than
+ * pass 2. */
 static bool any_repeats(const uint64_t *digests, size_t n, const suspects *s) {
     enum { MARKS = 2048, TOGETHER = 8 };
     uint8_t marked[MARKS] = {0};
@@ -263,7 +267,7 @@ typedef struct parts_job {
     const size_t *starts;
     unsigned parts;
     size_t *kept;
-    atomic_uint next; /* the first part that no thread has taken yet */
+    atomic_uint next_part; /* the first part that no thread has taken yet */
     _Atomic size_t total;
     atomic_bool no_memory;
 } parts_job;
@@ -271,7 +275,7 @@ typedef struct parts_job {
 static void drop_in_parts(void *context, unsigned thread) {
     (void)thread;
     parts_job *j = context;
-    for (unsigned p; (p = atomic_fetch_add(&j->next, 1)) < j->parts && !j->no_memory;) {
+    for (unsigned p; (p = atomic_fetch_add(&j->next_part, 1)) < j->parts && !j->no_memory;) {
         uint64_t *part = j->by_part + j->starts[p], *copy = NULL;
         size_t n = j->starts[p + 1] - j->starts[p], kept = 0;
         if (n != 0 && !kithi_drop_repeats(j->allocator, part, n, NULL, &copy, &kept)) {

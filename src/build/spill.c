@@ -1,5 +1,6 @@
-/* The temporary file of a builder. It is created without a name where the system can do that (O_TMPFILE), and otherwise
- * unlinked at once. So nothing is left, however the program ends. */
+/* The temporary file of a builder. It is created without a name where the system can do that (O_TMPFILE). Elsewhere its
+ * name is removed as soon as it is created. So the system deletes the file, however the program ends. (A program that
+ * is killed between these two calls leaves an empty file.) */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -16,6 +17,9 @@
 #include "core/uninterrupted.h"
 #include "format/errno_status.h"
 
+enum { IO_BYTES_MAX = 1 << 30 }; /* of one read or write; some systems reject more than INT_MAX */
+
+/* Returns the descriptor, or -1 with the reason in errno. */
 static int open_without_name(const char *folder) {
 #ifdef O_TMPFILE
     int fd = kithi_openat(AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -53,7 +57,7 @@ void kithi_spill_close(kithi_spill_file *s) {
 static kith_status write_all(int fd, const void *memory, uint64_t bytes, uint64_t at) {
     const char *from = memory;
     while (bytes > 0) {
-        ssize_t written = pwrite(fd, from, (size_t)(bytes < 1 << 30 ? bytes : 1 << 30), (off_t)at);
+        ssize_t written = pwrite(fd, from, (size_t)(bytes < IO_BYTES_MAX ? bytes : IO_BYTES_MAX), (off_t)at);
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
@@ -70,7 +74,7 @@ static kith_status write_all(int fd, const void *memory, uint64_t bytes, uint64_
 static kith_status read_all(int fd, void *memory, uint64_t bytes, uint64_t at) {
     char *to = memory;
     while (bytes > 0) {
-        ssize_t got = pread(fd, to, (size_t)(bytes < 1 << 30 ? bytes : 1 << 30), (off_t)at);
+        ssize_t got = pread(fd, to, (size_t)(bytes < IO_BYTES_MAX ? bytes : IO_BYTES_MAX), (off_t)at);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)

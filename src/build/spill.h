@@ -4,8 +4,8 @@
  *     spill   | part 0 | part 1 | … | part 255 | order |
  *
  * Part p of a spill holds the digests whose highest byte is p, in the order of the input. `order` has one byte per
- * digest: the part of the first one, of the second one, and so on. So a part can be read without the others, to find
- * repeats, and a spill can be read in the order of the input. */
+ * digest of the spill, in the order of the input: the number of the digest's part. So a part can be read without the
+ * others, to find repeats, and a spill can be read in the order of the input. */
 #ifndef KITHI_BUILD_SPILL_H
 #define KITHI_BUILD_SPILL_H
 
@@ -22,7 +22,7 @@ static inline unsigned kithi_spill_part_of(uint64_t digest) {
 /* Where one spill is in the file. */
 typedef struct kithi_spill {
     uint64_t at;                          /* offset in the file */
-    size_t starts[KITHI_SPILL_PARTS + 1]; /* number of digests before each part; the last is that of all digests */
+    size_t starts[KITHI_SPILL_PARTS + 1]; /* number of digests before each part; the last element: of all digests */
 } kithi_spill;
 
 /* The file with all spills. */
@@ -42,14 +42,14 @@ void kithi_spill_close(kithi_spill_file *s);
  * Fails with KITH_E_NO_SPACE, KITH_E_IO or KITH_E_MEMORY; then nothing is appended. */
 kith_status kithi_spill_write(kithi_spill_file *s, const uint64_t *by_part, const size_t *starts, const uint8_t *order);
 
-/* The number of digests in all spills, and in part p of all spills. */
+/* The number of digests in all spills, and in one part of all spills. */
 uint64_t kithi_spill_total(const kithi_spill_file *s);
 uint64_t kithi_spill_part_total(const kithi_spill_file *s, unsigned part);
 
-/* Reads part p of all spills, kithi_spill_part_total() digests in the order of the input. Fails with KITH_E_IO. */
+/* Reads one part of all spills: kithi_spill_part_total() digests, in the order of the input. Fails with KITH_E_IO. */
 kith_status kithi_spill_read_part(const kithi_spill_file *s, unsigned part, uint64_t *digests);
 
-/* Reads one spill as it was written. Fails with KITH_E_IO. */
+/* Reads spill number `index` as it was written. Fails with KITH_E_IO. */
 kith_status kithi_spill_read(const kithi_spill_file *s, size_t index, uint64_t *by_part, uint8_t *order);
 
 #endif

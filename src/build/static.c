@@ -9,19 +9,20 @@
  *
  * Both parts and regions divide the 64-bit digests into ranges of equal size, in increasing order. If the number of
  * regions divides the number of parts, each region consists of whole parts. Otherwise the digests within each part are
- * sorted, too, so that those of a region are contiguous.
+ * sorted, too, so that those of a region are contiguous. A single region needs no sorting.
  *
- * If a build fails with KITH_E_FULL, the filter is planned again, with other parameters (kithi_plan_again). If the
- * digests are hashes, the probability of such a failure is very small.
+ * If a build fails with KITH_E_FULL, the filter is planned again, with other parameters (kithi_plan_again), and all
+ * regions are built again. If the digests are hashes, the probability of such a failure is very small.
  *
- * Digests on disk (build/spill.h) are in 256 parts. If the number of regions divides 256, each thread reads the parts
- * of one region without their repeats and builds the region. If the number of regions is a multiple of 256, each thread
- * reads one part and builds its regions. Otherwise all parts are read into memory at once.
+ * Digests on disk (build/spill.h) are in 256 parts. They are read without their repeats. If the number of regions
+ * divides 256, each thread reads the parts of one region and builds this region. If the number of regions is a multiple
+ * of 256, each thread reads one part and builds its regions. Otherwise one thread reads all parts and builds all
+ * regions.
  *
  * Memory. A thread that builds a region needs working memory (kithi_kind.build_bytes) and, if the digests are on disk,
- * space for those of the region. The number of threads is lowered until all of this fits in the memory limit. If even
- * one thread does not fit while all digests are in memory, the digests are moved to disk, if a build from disk holds
- * fewer of them in memory (fits_in_memory). One thread is always used, even if it exceeds the limit. */
+ * space for all digests that it reads at once. The number of threads is lowered until all of this fits in the memory
+ * limit, but one thread is always used, even if it exceeds the limit. If one thread exceeds the limit while all digests
+ * are in memory, they may be moved to disk first (fits_in_memory). */
 #include "build/static.h"
 
 #include <string.h>
@@ -35,19 +36,21 @@
 #include "registry.h"
 #include "plan/planner.h"
 
-#define PART_DIGESTS 32768 /* a part, and the memory to find its repeats, fit in a core's cache */
-#define PARTS_MIN 64       /* if memory is limited, so that finding the repeats of one part needs little of it */
+#define PART_DIGESTS 32768 /* the most per part, if possible: they fit in cache while their repeats are found */
+#define PARTS_MIN 64       /* if memory is limited: finding the repeats of one of so many parts takes little of it */
 #define ATTEMPTS_MAX 8     /* builds, each with other parameters, before KITH_E_FULL is returned */
 
 typedef struct build_job {
     const kith_allocator *allocator;
-    uint64_t *sorted;        /* the digests, by part; NULL if there is only one region and no repeats were found */
+    /* In memory: a copy of the digests, sorted by part. NULL until it is needed, because there are several regions or
+     * because repeats must be dropped. */
+    uint64_t *sorted;
     uint64_t sorted_bytes;   /* size of `sorted` */
     const uint64_t *digests; /* `sorted`, or the collected digests until they are sorted */
-    size_t *starts;          /* of the parts */
+    size_t *starts;          /* index in `sorted` of the first digest of each part, and of the end */
     size_t *kept;            /* number of distinct digests in each part */
-    unsigned parts;          /* a power of two */
-    atomic_uint next;        /* the first part that no thread has taken yet */
+    unsigned parts;          /* number of parts, a power of two */
+    atomic_uint next_part;   /* the first part that no thread has taken yet */
     atomic_int status;       /* the first failure */
 
     kith_filter *filter;
@@ -61,7 +64,7 @@ typedef struct build_job {
     /* In memory: the build would exceed the memory limit, and it would need less memory if the digests were moved to
      * disk first. */
     bool must_spill;
-    /* On disk: thread t builds unit first_unit + t. A unit is a region or a part, whichever is larger. */
+    /* On disk: thread t builds unit first_unit + t. A unit is what one thread reads at once: see unit_count(). */
     uint64_t first_unit;
 } build_job;
 
@@ -87,11 +90,11 @@ static unsigned threads_within_limit(const kithi_collection *c, uint64_t held, u
 static void sort_parts(void *context, unsigned thread) {
     (void)thread;
     build_job *job = context;
-    for (unsigned p; (p = atomic_fetch_add(&job->next, 1)) < job->parts;)
+    for (unsigned p; (p = atomic_fetch_add(&job->next_part, 1)) < job->parts;)
         kithi_sort(job->sorted + job->starts[p], job->starts[p + 1] - job->starts[p]);
 }
 
-/* Returns the position of the first digest that belongs to region `region` or a later one. */
+/* Returns the index in job->digests of the first digest that belongs to region `region` or a later one. */
 static size_t region_start(const build_job *job, uint64_t region) {
     if (job->regions == 1)
         return region == 0 ? 0 : job->count;
@@ -108,7 +111,7 @@ static size_t region_start(const build_job *job, uint64_t region) {
     return low;
 }
 
-/* Returns false if the build is cancelled. */
+/* Reports progress. Returns false if the build is cancelled. */
 static bool report(const build_job *job, uint64_t done) {
     return kithi_report_progress(job->c, KITH_BUILD_FILLING, done, job->count);
 }
@@ -146,23 +149,23 @@ static kith_status sort_by_part(build_job *job) {
 }
 
 /* Sorts the digests such that those of a region are contiguous: by part, and within each part if needed. */
-static kith_status sort_in_memory(build_job *job) {
+static kith_status sort_by_region(build_job *job) {
     kith_status status = job->regions > 1 ? sort_by_part(job) : KITH_OK;
     if (status == KITH_OK && job->regions > 1 && job->parts % job->regions != 0) {
-        atomic_store(&job->next, 0);
+        atomic_store(&job->next_part, 0);
         kithi_parallel(job->c->threads, sort_parts, job);
     }
     return status;
 }
 
-/* The digests in memory and their sorted copy, in bytes. */
+/* Returns how many bytes the digests in memory and their sorted copy take. */
 static uint64_t held_bytes(const build_job *job) {
     return (uint64_t)job->c->allocated * sizeof *job->c->digests + (job->sorted != NULL ? job->sorted_bytes : 0);
 }
 
-/* Called before the digests are sorted: trims the array of digests if otherwise the memory limit would not allow all
- * threads to build. (Later there would be three arrays at the same time: the old one, the trimmed one and the sorted
- * one.) Regions are assumed to be equal. */
+/* Trims the array of digests if otherwise the memory limit would not allow all threads to build. This assumes that each
+ * region has the same number of digests. Called before the digests are sorted: later, three arrays would be in memory
+ * at the same time, the old one, the trimmed one and the sorted one. */
 static void trim_if_needed(build_job *job, const kithi_kind *kind, uint64_t capacity) {
     uint64_t sorted_bytes = job->regions > 1 ? ((uint64_t)job->count + 1) * sizeof *job->sorted : 0;
     uint64_t keys = job->regions > 1 ? capacity / job->regions + 1 : job->count;
@@ -174,10 +177,10 @@ static void trim_if_needed(build_job *job, const kithi_kind *kind, uint64_t capa
 }
 
 /* Sets *threads to the number of threads that may build regions. Returns false if the digests should be moved to disk
- * first. That is the case if even one thread would exceed the memory limit, if the digests are not borrowed, and if a
- * build from disk would hold fewer digests in memory. Such a build holds at least the digests of one region: as many as
- * the largest region has, or capacity / regions if that is more. This number is compared with the number of digests for
- * which the collected array and its sorted copy have space. */
+ * first. That is the case if all of this is true: one thread would exceed the memory limit, the digests are not
+ * borrowed, and a build from disk would hold fewer digests in memory. Such a build is assumed to hold the digests of
+ * one region: as many as the largest region has, or capacity / regions if that is more. A build from memory holds as
+ * many digests as the collected array and its sorted copy have space for. */
 static bool fits_in_memory(const build_job *job, const kithi_kind *kind, uint64_t capacity, unsigned *threads) {
     size_t largest = 0;
     for (uint64_t r = 0; r < job->regions; r++) {
@@ -187,8 +190,8 @@ static bool fits_in_memory(const build_job *job, const kithi_kind *kind, uint64_
     uint64_t held = held_bytes(job), each = kind->build_bytes(&job->geometry, largest);
     *threads = threads_within_limit(job->c, held, each);
     bool exceeds = each > job->c->memory_bytes || held > job->c->memory_bytes - each;
-    uint64_t full = capacity / job->regions > largest ? capacity / job->regions : largest;
-    return !exceeds || job->c->borrowed || held / sizeof *job->digests <= full;
+    uint64_t one_region = capacity / job->regions > largest ? capacity / job->regions : largest;
+    return !exceeds || job->c->borrowed || held / sizeof *job->digests <= one_region;
 }
 
 /* ---- on disk ---- */
@@ -213,8 +216,8 @@ static kith_status build_region_range(build_job *job, uint64_t first_region, uin
     return status;
 }
 
-/* Returns the number of units: see first_unit. If neither the number of regions nor that of parts divides the other,
- * all digests are one unit. */
+/* Returns the number of units. A unit is a region or a part, whichever is larger. If neither the number of regions nor
+ * that of parts divides the other, all digests are one unit. */
 static uint64_t unit_count(const build_job *job) {
     if (job->regions % KITHI_SPILL_PARTS == 0)
         return KITHI_SPILL_PARTS;
@@ -225,8 +228,8 @@ static uint64_t unit_count(const build_job *job) {
 typedef struct unit_parts {
     unsigned first, count;
     size_t keys;    /* distinct digests */
-    uint64_t bytes; /* of the array that the parts are read into. Each is read with its repeats, behind the distinct
-                       digests of the parts before it */
+    uint64_t bytes; /* size of the array that the parts are read into. Each part is read with its repeats, behind the
+                       distinct digests of the parts before it; then its repeats are dropped */
 } unit_parts;
 
 static unit_parts parts_of_unit(const build_job *job, uint64_t unit) {
@@ -258,6 +261,7 @@ static void build_unit(void *context, unsigned thread) {
         fail(job, status);
 }
 
+/* Returns how many units can be built at the same time within the memory limit. */
 static unsigned threads_on_disk(const build_job *job, const kithi_kind *kind) {
     uint64_t most = 1;
     for (uint64_t unit = 0; unit < unit_count(job); unit++) {
@@ -281,6 +285,7 @@ static void build_from_disk(build_job *job, unsigned threads) {
 
 /* ---- from memory or from disk ---- */
 
+/* Builds the filter of one plan. Sets job->filter on success. */
 static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, const kithi_head *head) {
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
     unsigned threads = 1;
@@ -294,7 +299,7 @@ static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, c
     } else {
         if (job->sorted == NULL)
             trim_if_needed(job, kind, head->capacity);
-        status = sort_in_memory(job);
+        status = sort_by_region(job);
         job->must_spill = status == KITH_OK && !fits_in_memory(job, kind, head->capacity, &threads);
     }
     if (job->must_spill)
@@ -320,9 +325,9 @@ static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, c
     return status;
 }
 
-/* Builds the filter from job->count digests. Returns KITH_E_COPIES if two of them are equal, or if there are more of
- * them than the capacity. */
-static kith_status build_planned(build_job *job, const kith_filter_spec *given, kith_filter **filter) {
+/* Plans a filter for job->count digests and builds it, in several attempts if necessary. Returns KITH_E_COPIES if two
+ * of the digests are equal, or if there are more of them than the capacity. */
+static kith_status plan_and_build(build_job *job, const kith_filter_spec *given, kith_filter **filter) {
     kith_filter_spec spec = *given;
     if (spec.capacity == 0 && (spec.bytes == 0 || spec.rate == 0))
         spec.capacity = job->count;
@@ -345,6 +350,7 @@ static kith_status build_planned(build_job *job, const kith_filter_spec *given, 
     return status;
 }
 
+/* Drops the repeats in memory, and sets job->count to the number of distinct digests. */
 static kith_status drop_repeats(build_job *job) {
     kith_status status = sort_by_part(job);
     if (status != KITH_OK)
@@ -363,7 +369,7 @@ static kith_status drop_repeats(build_job *job) {
     return KITH_OK;
 }
 
-/* Sets *must_spill to whether the digests must be moved to disk first; see build_job. */
+/* Sets *must_spill to whether the digests must be moved to disk first; see build_job. If so, returns KITH_E_MEMORY. */
 static kith_status build_in_memory(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter,
                                    bool *must_spill) {
     size_t n = c->count;
@@ -382,11 +388,11 @@ static kith_status build_in_memory(const kith_filter_spec *spec, kithi_collectio
     };
     kith_status status = KITH_E_MEMORY;
     if (job.starts != NULL && job.kept != NULL)
-        status = build_planned(&job, spec, filter);
+        status = plan_and_build(&job, spec, filter);
     if (status == KITH_E_COPIES) {
         status = drop_repeats(&job);
         if (status == KITH_OK)
-            status = build_planned(&job, spec, filter);
+            status = plan_and_build(&job, spec, filter);
     }
     *must_spill = job.must_spill;
     kithi_release(&c->allocator, job.kept, kept_bytes);
@@ -407,7 +413,7 @@ kith_status kithi_build_static(const kith_filter_spec *spec, kithi_collection *c
     }
     if (c->spilled && status == KITH_OK) {
         build_job job = {.allocator = &c->allocator, .c = c, .count = (size_t)c->keys};
-        status = build_planned(&job, spec, filter);
+        status = plan_and_build(&job, spec, filter);
     }
     /* Repeats were dropped, so KITH_E_COPIES means that there are more keys than the capacity. */
     return status == KITH_E_COPIES ? KITH_E_FULL : status;

@@ -5,8 +5,8 @@
 #include "build/collect.h"
 #include "kind.h"
 
-/* Builds a filter of a static kind from a collection of digests. If the capacity of the spec is 0 and does not follow
- * from bytes and rate, it is the number of distinct digests. Returns the codes of kith_builder_finish(). */
+/* Builds a filter of a static kind from a collection of digests. If the spec gives no capacity, neither directly nor by
+ * bytes and rate, the capacity is the number of distinct digests. Returns the codes of kith_builder_finish(). */
 kith_status kithi_build_static(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter);
 
 #endif

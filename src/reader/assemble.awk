@@ -1,13 +1,16 @@
-# Assembles kith/reader.h: prints src/reader/reader.h with each #include of a kith header replaced by that header.
+# Assembles kith/reader.h: prints src/reader/reader.h with the headers of kith in place of the lines that include them.
 # usage: awk -v root=SOURCE_TREE -f assemble.awk SOURCE_TREE/src/kinds.def
 #
-# The include "lookups.h" stands for the headers filters/<kind>_lookup.h of all kinds, in the order of kinds.def, and
-# for three macros: KITHI_KINDS(X) is X(kind) for each kind, KITHI_KINDS_WITH(X, a, b) is X(kind, a, b) for each kind,
-# and KITHI_INLINE_KINDS_WITH(X, a, b) is X(kind, a, b) for the kinds whose kithi_<kind>_has() is KITHI_INLINE.
+# There is no file "lookups.h". An include of it stands for the headers filters/<kind>_lookup.h of all kinds, in the
+# order of kinds.def, and for three macros:
 #
-# Each header is inserted where it is included first. An include inside an #if does not count as the first, because the
-# condition may be false: the header is inserted there, and again at the next include. Headers are inserted with their
-# include guards, so each is compiled only once.
+#     KITHI_KINDS(X)                        X(kind) for each kind
+#     KITHI_KINDS_WITH(X, a, b)             X(kind, a, b) for each kind
+#     KITHI_INLINE_KINDS_WITH(X, a, b)      X(kind, a, b) for each kind whose kithi_<kind>_has() is KITHI_INLINE
+#
+# Each header is inserted where it is included first, and later includes of it are left out. An include inside an #if
+# does not count as the first, because the condition may be false: the header is inserted there, and again at the next
+# include. Headers are inserted with their include guards, so each is compiled only once.
 
 function fail(text) {
     print "assemble.awk: " text > "/dev/stderr"
@@ -22,21 +25,22 @@ function put(line) {
     print line
 }
 
-function lookups(   i, all, all_with, inline_with) {
-    for (i = 1; i <= kinds; i++) insert("src/filters/" kind[i] "_lookup.h", 0)
-    for (i = 1; i <= kinds; i++) {
-        all = all " X(" kind[i] ")"
-        all_with = all_with " X(" kind[i] ", a, b)"
-        if (("kithi_" kind[i] "_has") in inline) inline_with = inline_with " X(" kind[i] ", a, b)"
+# Prints what "lookups.h" stands for.
+function insert_lookups(   i, calls, calls_with, inline_calls_with) {
+    for (i = 1; i <= kind_count; i++) insert("src/filters/" kind[i] "_lookup.h", 0)
+    for (i = 1; i <= kind_count; i++) {
+        calls = calls " X(" kind[i] ")"
+        calls_with = calls_with " X(" kind[i] ", a, b)"
+        if (("kithi_" kind[i] "_has") in is_inline) inline_calls_with = inline_calls_with " X(" kind[i] ", a, b)"
     }
     put("")
-    put("#define KITHI_KINDS(X)" all)
-    put("#define KITHI_KINDS_WITH(X, a, b)" all_with)
-    put("#define KITHI_INLINE_KINDS_WITH(X, a, b)" inline_with)
+    put("#define KITHI_KINDS(X)" calls)
+    put("#define KITHI_KINDS_WITH(X, a, b)" calls_with)
+    put("#define KITHI_INLINE_KINDS_WITH(X, a, b)" inline_calls_with)
     put("")
 }
 
-# Returns the path of an included file of kith, or "" for a system header.
+# If the line includes a header of kith, returns the path of that header; otherwise returns "".
 function included(line,   name) {
     if (line !~ /^[ ]*#[ ]*include[ ]*["<]/) return ""
     name = line
@@ -46,7 +50,7 @@ function included(line,   name) {
     return "src/" name
 }
 
-# Prints a file. `conditional` is 1 if the include is inside a condition.
+# Prints a file, unless it was inserted before. `conditional` is true if its include is inside an #if.
 function insert(path, conditional,   line, name, depth, result) {
     if (path in inserted) return
     if (!conditional) inserted[path] = 1
@@ -58,10 +62,10 @@ function insert(path, conditional,   line, name, depth, result) {
             name = line
             sub(/^KITHI_INLINE bool /, "", name)
             sub(/\(.*/, "", name)
-            inline[name] = 1
+            is_inline[name] = 1
         }
         name = included(line)
-        if (name == "src/lookups.h") lookups()
+        if (name == "src/lookups.h") insert_lookups()
         else if (name != "") insert(name, conditional || depth > 1) # depth 1 is the include guard
         else put(line)
     }
@@ -72,11 +76,11 @@ function insert(path, conditional,   line, name, depth, result) {
 /^KIND\(/ {
     sub(/^KIND\(/, "")
     sub(/\).*/, "")
-    kind[++kinds] = $0
+    kind[++kind_count] = $0
 }
 
 END {
     if (failed) exit 1
-    if (kinds == 0) fail("there are no kinds in " FILENAME)
+    if (kind_count == 0) fail("there are no kinds in " FILENAME)
     insert("src/reader/reader.h", 0)
 }

@@ -11,18 +11,18 @@
  *         bool maybe = kith_reader_has(&reader, digest);
  *     }
  *
- * `bytes` is a whole file, or what kith_filter_bytes() returns, at any address. A reader points into it: keep it, and
- * do not change it, as long as the reader is used. A reader owns nothing, so there is no call to close it. No function
+ * `bytes` is a whole file, or what kith_filter_bytes() returns, at any address. A reader points into these bytes: keep
+ * them unchanged as long as the reader is used. A reader owns nothing, so there is no call to close it. No function
  * allocates memory. After kith_reader_open(), any number of threads may use the same reader at the same time.
  *
  * The header is C11 and C++17, for gcc and clang. It uses the vector instructions for which the program is compiled
- * (for example -march=native), and does not choose any at run time. These macros, defined before it is included, change
- * it; they must be the same in all files that pass a kith_reader to each other:
+ * (for example -march=native), and does not choose any at run time. Three macros change the header if they are defined
+ * before it is included. They must be the same in all files that pass a kith_reader to each other:
  *
  *     KITH_READER_NO_HASH   do not include <xxhash.h>. With this macro there is no kith_reader_digest() and no
  *                           kith_reader_verify(), and kith_reader_open() does not compare the checksums of the header
  *                           and of the notes. The program hashes keys itself, as reader.hash says. (Without the macro,
- *                           that header of xxHash is needed, but not its library.)
+ *                           <xxhash.h> is needed, but not the library of xxHash.)
  *     KITH_READER_LAYERS    the most layers of a filter of kind "layers", 64 by default. A filter with more cannot be
  *                           opened. With 1, a kith_reader takes about 300 bytes instead of about 12 KB
  *     KITH_NO_SIMD          use no vector instructions
@@ -38,7 +38,7 @@
 #include "core/bits.h"
 #include "format/read.h"
 #include "lookup.h"
-#include "lookups.h" /* assemble.awk inserts the lookups of all kinds, and macros that list the kinds */
+#include "lookups.h" /* no file: here assemble.awk inserts the lookups of all kinds, and macros that list the kinds */
 
 #ifndef KITH_READER_LAYERS
 #define KITH_READER_LAYERS 64
@@ -159,8 +159,8 @@ static inline kith_status kithi_reader_walk(const uint8_t *block, uint64_t block
         return kithi_reader_add_part(reader, 0, kind, &head, block);
     const uint8_t *body = block + KITHI_HEADER_BYTES;
     for (unsigned i = 0; (status = lookup->inner_block(&head, body, i, &at)) == KITH_OK; i++) {
-        /* kithi_reader_check() comes last: inner_fits() has then compared the header with the outer one, so the block
-         * is of a kind that may be a layer. */
+        /* inner_fits() comes before kithi_reader_check(), which accepts any kind: inner_fits() rejects a block that is
+         * not of the kind that the outer header names. */
         if (kithi_header_read_inline(body + at.at, at.bytes, &inner) != KITH_OK ||
             !lookup->inner_fits(&head, i, &inner) ||
             kithi_reader_check(body + at.at, at.bytes, &inner, &kind) != KITH_OK)
@@ -207,7 +207,7 @@ static inline uint64_t kith_reader_digest(const kith_reader *reader, const void 
 
 /* ---- lookups ---- */
 
-/* Returns whether a part may contain the digest. */
+/* Returns whether a part, which is of this kind, may contain the digest. */
 KITHI_INLINE bool kithi_reader_part_has(unsigned kind, const kithi_reader_part *part, uint64_t digest) {
     switch (kind) {
 #define KITHI_READER_CASE(name, part, digest)                                                                          \
@@ -228,9 +228,9 @@ KITHI_OUTLINE bool kithi_reader_parts_have(const kith_reader *reader, uint64_t d
 }
 
 /* Returns true if the key with this digest is in the set. If it is not, the result is false or, with a probability of
- * at most reader.rate, true (a false positive). The result is that of kith_filter_has_digest(). In a filter of layers,
- * the newest is searched first. The lookups of the fastest kinds are compiled into the caller; those of the others are
- * in a function that it calls. */
+ * at most reader->rate, true (a false positive). The result is that of kith_filter_has_digest(). In a filter of layers,
+ * the newest is searched first. The lookups of the fastest kinds are compiled into the caller; for other kinds, the
+ * caller calls a function. */
 KITHI_INLINE bool kith_reader_has(const kith_reader *reader, uint64_t digest) {
 #define KITHI_READER_TEST(name, reader, digest)                                                                        \
     if ((reader)->kind == KITHI_READER_##name)                                                                         \

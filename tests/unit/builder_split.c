@@ -24,7 +24,7 @@
 #include "unit/memory.h"
 
 enum {
-    COUNT = KITHI_FILL_PARTS_MIN + 5000, /* digests: enough that filling them is divided */
+    COUNT = KITHI_FILL_SPLIT_MIN + 5000, /* digests: enough that filling them is divided */
     SPILLS = 52428,                      /* digests that fit into the smallest memory limit */
 };
 
