@@ -137,7 +137,9 @@ uint64_t kithi_cuckoo_table_walk_max(const kith_table *t, const kithi_cuckoo_tab
     }
     if (max != KITHI_CUCKOO_TABLE_WALK_MAX_AUTO)
         return max;
-    double delta = slots / (double)keys - 2;
+    /* The formula requires keys < slots / 2. Only small tables may have more. */
+    double fewer_than_half = floor((slots - 1) / 2);
+    double delta = slots / fmin((double)keys, fewer_than_half) - 2;
     return (uint64_t)ceil(6 * log(slots) / log1p(delta / 2));
 }
 

@@ -41,6 +41,7 @@
 #define GROWTHS_MAX 8
 #define BUCKETS_MAX (UINT64_C(1) << 56)
 #define RESERVED_LOAD 0.80
+#define FEW_KEYS 64   /* a table with at most this many keys may have more than keys_max: up to 13 have, with load=1 */
 #define STALE_SHARE 4 /* overflow bits are recomputed when more than one per 4 slots may be stale */
 
 /* ---- sizes ---- */
@@ -145,10 +146,9 @@ static kith_status allocate_scratch(const kith_table *t, kithi_cuckoo_table *c) 
         (uint32_t)(c->buckets < KITHI_CUCKOO_TABLE_SEARCH_MAX ? c->buckets : KITHI_CUCKOO_TABLE_SEARCH_MAX);
     /* The queue must hold the longest walk. With max=auto the limit increases with the number of keys, so it is
      * computed for the most keys that the table may have: keys_max, or those that it has now. (A small table with a low
-     * `load` may have more than keys_max even after it has grown by half.) The formula requires keys < slots / 2. */
-    uint64_t slots = kithi_cuckoo_table_slots(c), most_keys = (t->count > c->keys_max ? t->count : c->keys_max) + 1;
-    uint64_t keys = most_keys < slots / 2 ? most_keys : (slots - 1) / 2;
-    uint64_t walk_max = kithi_cuckoo_table_walk_max(t, c, keys);
+     * `load` may have more than keys_max even after it has grown by half.) */
+    uint64_t most_keys = (t->count > c->keys_max ? t->count : c->keys_max) + 1;
+    uint64_t walk_max = kithi_cuckoo_table_walk_max(t, c, most_keys);
     c->queue_limit = walk_max > c->search_limit ? (uint32_t)walk_max : c->search_limit;
     c->queue = kithi_allocate(&t->allocator, c->queue_limit * sizeof *c->queue);
     c->visited = kithi_allocate(&t->allocator, 2 * c->search_limit * sizeof *c->visited);
@@ -174,13 +174,14 @@ kith_status kithi_cuckoo_table_make(const kith_table *t, uint64_t buckets, uint6
     return KITH_OK;
 }
 
-/* The number of buckets may come from an attacker, so this checks that the body has the size that follows from it. */
+/* The numbers of buckets and keys may come from an attacker. So this checks that the body has the size that follows
+ * from the buckets, and that the table does not have more keys than a put allows. */
 kith_status kithi_cuckoo_table_make_on_block(const kith_table *t, uint64_t buckets, uint64_t seed,
                                              const kithi_head *head, uint8_t *block, kithi_cuckoo_table *c) {
     uint64_t body_bytes;
     if (buckets < KITHI_CUCKOO_TABLE_BUCKETS_MIN || buckets % t->options[KITHI_CUCKOO_TABLE_OPTION_D] != 0 ||
         lay_out(t, buckets, c, &body_bytes) != KITH_OK || body_bytes != head->body_bytes ||
-        head->count > kithi_cuckoo_table_slots(c))
+        head->count > kithi_cuckoo_table_slots(c) || (head->count > c->keys_max && head->count > FEW_KEYS))
         return KITH_E_CORRUPT;
     kith_status status = draw_functions(t, seed, c);
     if (status == KITH_OK && !t->readonly)

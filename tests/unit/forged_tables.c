@@ -298,6 +298,71 @@ TEST(without_random_bytes_a_table_that_needs_new_functions_is_not_opened) {
     remove_folder(&folder);
 }
 
+/* A sound table grows before it has more than a fraction of its slots in use, which the option `load` gives. In this
+ * image all are in use. With max=auto, a walk in it would have no limit. */
+TEST(an_image_with_more_keys_than_its_load_allows_is_refused) {
+    struct folder folder = fresh_folder();
+    const char *path = in(&folder, "table");
+    kith_table_spec spec = KITH_TABLE_SPEC_INIT;
+    kith_table *table = NULL;
+    spec.kind = "cuckoo";
+    spec.key_bytes = 8;
+    spec.options = "d=2 b=1 load=45 max=auto";
+    spec.capacity = 100;
+    spec.seed = 7;
+    CHECK_OK(kith_table_create(&spec, &table));
+    const kithi_cuckoo_table *c = table->state;
+    uint64_t key = 0;
+    for (uint64_t bucket = 0; bucket < c->buckets; bucket++) {
+        uint8_t *record = kithi_cuckoo_table_record(table, c, bucket, 0);
+        uint64_t hash;
+        do {
+            kithi_store64(record, ++key);
+            hash = kithi_cuckoo_table_record_hash(table, c, record);
+        } while (kithi_cuckoo_table_bucket_of_hash(c, 0, hash) != bucket);
+        kithi_cuckoo_table_set_tag(c, bucket, 0, kithi_cuckoo_table_tag_bits(c, hash));
+        table->count++;
+    }
+    CHECK_OK(kith_table_check(table, NULL)); /* apart from the count it is sound */
+    CHECK_OK(kith_table_save(table, path));
+    kith_table_free(table);
+    static const unsigned FLAGS[] = {KITH_OPEN_DEFAULT, KITH_OPEN_LAZY, KITH_OPEN_COPY};
+    for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++) {
+        kith_status status = kith_table_open(path, FLAGS[i], NULL, &table);
+        if (status == KITH_OK && FLAGS[i] == KITH_OPEN_COPY)
+            (void)!kith_table_put(table, &(uint64_t){UINT64_MAX}, sizeof(uint64_t), 1, NULL);
+        CHECK_STATUS(status, KITH_E_CORRUPT);
+    }
+    CHECK(unlink(path) == 0);
+    remove_folder(&folder);
+}
+
+/* With few keys and a low `load`, a table has more keys than that for a moment. */
+TEST(images_of_every_load_are_opened) {
+    struct folder folder = fresh_folder();
+    const char *path = in(&folder, "table");
+    for (unsigned load = 1; load < 50; load++) {
+        char options[32];
+        kith_table_spec spec = KITH_TABLE_SPEC_INIT;
+        kith_table *table, *opened;
+        (void)snprintf(options, sizeof options, "d=2 b=1 load=%u max=auto", load);
+        spec.kind = "cuckoo";
+        spec.key_bytes = 8;
+        spec.options = options;
+        CHECK_OK(kith_table_create(&spec, &table));
+        for (uint64_t key = 0; key < 40; key++) {
+            CHECK_OK(kith_table_put(table, &key, sizeof key, key, NULL));
+            CHECK_OK(kith_table_save(table, path));
+            CHECK_OK(kith_table_open(path, KITH_OPEN_COPY, NULL, &opened));
+            CHECK_EQ_U64(kith_table_count(opened), key + 1);
+            kith_table_free(opened);
+        }
+        kith_table_free(table);
+    }
+    CHECK(unlink(path) == 0);
+    remove_folder(&folder);
+}
+
 /* Each option is valid, but a search has no limit of kicks. Options are packed into one parameter: see
  * docs/format.md. */
 TEST(options_of_a_table_that_contradict_each_other_are_refused) {
