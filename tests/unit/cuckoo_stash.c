@@ -498,6 +498,60 @@ TEST(layers_take_as_many_keys_of_one_fingerprint_as_their_newest_layer) {
     kith_filter_free(f);
 }
 
+/* ---- repair ---- */
+
+/* Overwrites a slot with the code of another key. */
+static void overwrite_slot(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
+    kith_filter *f = context;
+    (void)holds;
+    kithi_cf_set(f, f->body, (uint32_t)cell, (uint32_t)(wanted ^ 4));
+}
+
+static void last_cell(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
+    uint64_t *last = context;
+    (void)holds;
+    (void)wanted;
+    *last = cell > *last ? cell : *last;
+}
+
+/* All slots of a key are in a damaged page, and now hold the codes of other keys. Its copies in the stash, which is in a
+ * good page, cannot be found there, and there is no slot for them. */
+TEST(a_repair_counts_stash_entries_that_it_drops_as_lost) {
+    enum { LARGE_HALF = 1 << 17, LAYOUT = 4 };
+    kithi_head head = head_of(LAYOUT, 1, 1000);
+    head.params[KITHI_PARAM_HALF] = LARGE_HALF;
+    kithi_shape shape;
+    CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
+    head.body_bytes = shape.body_bytes;
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    kith_filter *f;
+    CHECK_OK(kithi_filter_create_planned(&spec, &head, &f));
+    CHECK(f->geometry.cf.stash_at > 2 * KITHI_PAGE_BYTES);
+
+    kithi_prng prng = {1};
+    uint64_t digest, last;
+    do {
+        digest = kithi_prng_next(&prng);
+        last = 0;
+        (void)kith_filter_look(f, digest, last_cell, &last);
+    } while ((last + 1) * SLOT_BITS > 8 * KITHI_PAGE_BYTES);
+    unsigned copies = slots_of_key(f) + STASH;
+    for (unsigned i = 0; i < copies; i++)
+        CHECK_OK(kith_filter_add_digest(f, digest, NULL));
+    CHECK_EQ_U64(f->head.fill, STASH);
+    (void)kith_filter_look(f, digest, overwrite_slot, f);
+
+    uint8_t pages[64] = {KITHI_PAGE_BAD};
+    kithi_damage damage = {.page = pages, .pages = (head.body_bytes + KITHI_PAGE_BYTES - 1) / KITHI_PAGE_BYTES};
+    CHECK(damage.pages <= sizeof pages && KITHI_PAGE_GOOD == 0);
+    CHECK_OK(f->kind->salvage(f, &damage));
+    CHECK(!kith_filter_has_digest(f, digest));
+    CHECK_EQ_U64(f->head.fill, 0);
+    CHECK_EQ_U64(damage.keys_at_risk, copies);
+    check_valid(f);
+    kith_filter_free(f);
+}
+
 int main(int argc, char **argv) {
     return check_main(argc, argv);
 }

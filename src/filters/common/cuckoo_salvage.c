@@ -11,8 +11,9 @@
  *         cuckoo_stash.h), a lookup does not find its key, so the entry moves to an empty candidate slot. If there is
  *         none, it is dropped
  *
- * The count in the header minus the number of entries in good pages is the number of entries that were in damaged
- * pages. At most that many keys are lost. In this file, a page whose checksum is lost counts as damaged, too. */
+ * The count in the header minus the number of entries that were in good pages and are kept is the number of entries
+ * that were in damaged pages or are dropped. At most that many keys are lost. In this file, a page whose checksum is
+ * lost counts as damaged, too. */
 #include "filters/common/cuckoo_stash.h"
 
 typedef struct body {
@@ -89,7 +90,7 @@ static bool put_in_slot(const body *b, uint8_t *region, const kithi_candidates *
 }
 
 /* Builds the stash of a region again from its valid entries. Adds to *used the slots that it fills, to *stashed the
- * entries of the new stash, and to *good the valid entries of the old stash that were in good pages. */
+ * entries of the new stash, and to *good those entries of the old stash that were in good pages and are kept. */
 static void rebuild_stash(const body *b, uint64_t r, uint64_t *used, uint64_t *stashed, uint64_t *good) {
     uint8_t *region = region_of(b, r);
     const kithi_cf_geometry *g = &b->f->geometry.cf;
@@ -102,13 +103,13 @@ static void rebuild_stash(const body *b, uint64_t r, uint64_t *used, uint64_t *s
         kithi_store64(kithi_stash_word(g, region, i), 0);
         if (entry == 0 || !kithi_stash_candidates(b->layout, g, entry, &candidates))
             continue;
-        *good += bits_are_good(b, r, first_bit, first_bit + 64);
-        if (kithi_cf_matches(b->f, region, &candidates) > 0) {
+        bool stays = kithi_cf_matches(b->f, region, &candidates) > 0;
+        bool moves = !stays && put_in_slot(b, region, &candidates);
+        if (stays)
             kithi_stash_add(g, region, entry);
-            ++*stashed;
-        } else {
-            *used += put_in_slot(b, region, &candidates);
-        }
+        *stashed += stays;
+        *used += moves;
+        *good += (stays || moves) && bits_are_good(b, r, first_bit, first_bit + 64);
     }
 }
 
