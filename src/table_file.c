@@ -329,7 +329,9 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     status = t->kind->create(t, initial_capacity(t, head));
     if (status != KITH_OK) {
         kithi_table_drop(t);
-        return status == KITH_E_MEMORY ? status : KITH_E_CORRUPT; /* no such table can exist on this machine */
+        /* A table that this machine cannot address may come from a 64-bit one. */
+        bool may_exist = status == KITH_E_MEMORY || (status == KITH_E_TOO_LARGE && SIZE_MAX < UINT64_MAX);
+        return may_exist ? status : KITH_E_CORRUPT;
     }
     status = put_entries(t, head, body + OPTIONS_BYTES, body + OPTIONS_BYTES + entries_bytes);
     if (status != KITH_OK) {
