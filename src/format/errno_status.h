@@ -39,4 +39,10 @@ static inline kith_status kithi_status_from_errno(int error) {
     }
 }
 
+/* Sets errno, and returns its status: for failures that no system call has reported. */
+static inline kith_status kithi_status_with_errno(int error) {
+    errno = error;
+    return kithi_status_from_errno(error);
+}
+
 #endif

@@ -239,8 +239,7 @@ kith_status kithi_files_write(const kithi_files *files, int file, const void *by
             offset += (uint64_t)written;
             byte_count -= (size_t)written;
         } else if (written == 0) {
-            errno = EIO;
-            return KITH_E_IO;
+            return kithi_status_with_errno(EIO);
         } else if (errno != EINTR) {
             return kithi_status_from_errno(errno);
         }

@@ -290,7 +290,7 @@ kith_status kithi_journal_rewrite(kithi_journal *j, uint64_t from, uint64_t to) 
         size_t wanted = to - from < KITHI_JOURNAL_WINDOW_BYTES ? (size_t)(to - from) : KITHI_JOURNAL_WINDOW_BYTES, got;
         status = kithi_files_read(j->files, j->file, j->window, wanted, from, &got);
         if (status == KITH_OK && got < wanted)
-            status = KITH_E_IO;
+            status = kithi_status_with_errno(EIO);
         if (status == KITH_OK)
             status = kithi_files_write(j->files, j->file, j->window, got, from);
         from += got;
@@ -304,8 +304,7 @@ kith_status kithi_journal_append(kithi_journal *j, kithi_position *at, uint64_t 
     uint8_t *bytes = j->window;
     size_t byte_count = record_bytes(count);
     if (byte_count > j->size_limit || at->offset > j->size_limit - byte_count) {
-        errno = EFBIG;
-        return KITH_E_NO_SPACE;
+        return kithi_status_with_errno(EFBIG);
     }
     kithi_journal_forget(j);
     kithi_store64(bytes + AT_PREVIOUS, at->previous_checksum);

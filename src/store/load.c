@@ -241,7 +241,7 @@ kith_status kithi_store_load(kith_store *s, kithi_image *image) {
     kith_status status = KITH_E_CANCELLED;
     for (unsigned attempt = 0; attempt < ATTEMPTS_MAX && status == KITH_E_CANCELLED; attempt++)
         status = load_once(s, image);
-    return status == KITH_E_CANCELLED ? KITH_E_IO : status;
+    return status == KITH_E_CANCELLED ? kithi_status_with_errno(EAGAIN) : status;
 }
 
 /* Puts the filter of `image` at the address of the filter of the store, takes over its map, and unmaps the old one. */
@@ -285,7 +285,7 @@ kith_status kithi_store_reload(kith_store *s, const kithi_position *to) {
     status = replay(&image, &at, to, 0);
     if (status != KITH_OK) {
         kithi_image_unmap(s, &image);
-        return status == KITH_E_CANCELLED ? KITH_E_IO : status;
+        return status == KITH_E_CANCELLED ? kithi_status_with_errno(EIO) : status;
     }
     image.end = *to;
     kithi_store_adopt(s, &image);

@@ -119,7 +119,7 @@ static kith_status read_file(repair *r, uint8_t **bytes, uint64_t *byte_count) {
         size_t wanted = size - at < READ_BYTES ? (size_t)(size - at) : READ_BYTES;
         status = kithi_files_read(&r->files, file, *bytes + at, wanted, at, &got);
         if (status == KITH_OK && got == 0)
-            status = KITH_E_IO; /* it became shorter while it was read */
+            status = kithi_status_with_errno(EIO); /* it became shorter while it was read */
     }
     s->files->close(s->files->context, file);
     if (status != KITH_OK)

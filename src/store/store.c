@@ -82,10 +82,8 @@ kith_status kithi_store_new(const kithi_files *files, const char *path, const ki
         while (s->folder < 0 && errno == EINTR);
         if (s->folder < 0)
             status = kithi_status_from_errno(errno);
-        else if (!join_names(s->journal_name, s->snapshot_name, "-journal")) {
-            errno = ENAMETOOLONG;
-            status = KITH_E_IO;
-        }
+        else if (!join_names(s->journal_name, s->snapshot_name, "-journal"))
+            status = kithi_status_with_errno(ENAMETOOLONG);
     }
     if (status != KITH_OK)
         kithi_store_free(s);
@@ -177,7 +175,7 @@ static kith_status check_is_store(kith_store *s) {
 /* Opens snapshot and journal for reading. On failure the store is freed. */
 static kith_status open_reader(kith_store *s, kith_store **store) {
     kithi_image image;
-    kith_status status = kithi_store_load(s, &image);
+    kith_status status = s->options.lock == 0 ? kithi_store_load(s, &image) : KITH_E_ARGUMENT;
     if (status != KITH_OK) {
         kithi_store_abandon(s);
         return status;
@@ -194,10 +192,6 @@ kith_status kith_store_open_fd(int snapshot, int journal, const kith_store_optio
     kith_status status = kithi_store_new(&kithi_files_system, NULL, options, &s);
     if (status != KITH_OK)
         return status;
-    if (s->options.lock != 0) {
-        kithi_store_abandon(s);
-        return KITH_E_ARGUMENT;
-    }
     s->files = kithi_given_files_init(&s->given_files, snapshot, journal);
     (void)join_names(s->journal_name, s->snapshot_name, "-journal"); /* snapshot_name is empty, as given.c requires */
     status = open_reader(s, store);

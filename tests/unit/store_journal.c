@@ -128,7 +128,9 @@ static int64_t read_nothing(void *context, int file, void *bytes, size_t byte_co
 TEST(a_journal_that_shrinks_while_it_is_recovered_is_an_error) {
     make_store(KITH_SYNC_CALL);
     files.read = read_nothing;
+    errno = 0;
     CHECK_STATUS(opens(KITH_STORE_WRITE), KITH_E_IO);
+    CHECK(errno == EIO);
     files.read = disk_read;
     check_has(KITH_STORE_WRITE, KEYS, 0);
 }

@@ -241,7 +241,9 @@ TEST(a_reader_begins_again_if_records_vanish_before_they_are_applied) {
     CHECK_OK(kith_store_close(store));
 
     let_vanish(64, RECORD_BYTES, 0); /* in every attempt: it gives up */
+    errno = 0;
     CHECK_STATUS(open_for_reading(&unreliable, &store), KITH_E_IO);
+    CHECK(errno == EAGAIN);
     CHECK_EQ_U64(reads_there, 2 * 1000);
     check_all_closed();
 }
@@ -330,7 +332,9 @@ TEST(a_rollback_that_cannot_read_the_journal_makes_the_store_read_only) {
     CHECK_OK(kith_store_begin(store));
     add_keys(store, KEYS, 2 * KEYS);
     let_vanish(64, RECORD_BYTES, 1);
+    errno = 0;
     CHECK_STATUS(kith_store_rollback(store), KITH_E_IO);
+    CHECK(errno == EIO);
     CHECK_STATUS(kith_store_add(store, "x", 1, NULL), KITH_E_READONLY);
     CHECK_STATUS(kith_store_close(store), KITH_E_IO);
     CHECK_OK(open_for_reading(&files, &store));

@@ -210,6 +210,7 @@ TEST(a_lock_of_the_caller_is_taken_over) {
     /* a failure: the lock is still the caller's */
     CHECK_STATUS(kith_store_open(in(&f, "absent"), KITH_STORE_WRITE, &options, &store), KITH_E_NO_FILE);
     CHECK_STATUS(kith_store_convert(path, &options, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(kith_store_open(path, KITH_STORE_READ, &options, &store), KITH_E_ARGUMENT);
     CHECK(fcntl(lock, F_GETFD) >= 0);
     CHECK_STATUS(kith_store_open(path, KITH_STORE_WRITE, NULL, &store), KITH_E_LOCKED);
     /* success: it belongs to the store */
