@@ -174,7 +174,7 @@ KITHI_INLINE uint64_t has_group(kithi_parities8 *parities, const kithi_ribbon_ge
         targets[i] = kithi_ribbon_find(g, kithi_ribbon_shard(g, body, digests[i]), digests[i], bits);
         for (unsigned at = 0; at < 16 * bits; at += 64)
             __builtin_prefetch(targets[i].block + at);
-        if (bits % 4 != 0)
+        if (bits % 8 != 0)
             __builtin_prefetch(targets[i].block + 16 * bits - 1);
     }
     for (size_t i = 0; i < count; i++) {
