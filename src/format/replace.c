@@ -349,9 +349,10 @@ static mode_t narrowed_mode(const struct stat *old, const struct stat *now) {
     return owner << 6 | group << 3 | other;
 }
 
-/* Opens the old file, to read its access list and to lock it. m->fd is negative if the file may not be read. The lock
- * tells other saves that the file is in use while it has the temporary name. If someone else holds a lock on the file,
- * their lock has the same effect. If there is no old file, opens the file `like` instead, without locking it. */
+/* Opens the old file, to read its access list and to lock it. m->fd is negative if the file may not be read, or has
+ * been removed since it was found. The lock tells other saves that the file is in use while it has the temporary name.
+ * If someone else holds a lock on the file, their lock has the same effect. If there is no old file, opens the file
+ * `like` instead, without locking it. */
 static bool open_model(const struct target *t, const char *like, struct model *m) {
     *m = (struct model){.exists = t->exists, .fd = -1};
     if (t->exists)
@@ -362,7 +363,7 @@ static bool open_model(const struct target *t, const char *like, struct model *m
     m->fd = kithi_openat(t->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
     if (t->exists) {
         if (m->fd < 0)
-            return errno == EACCES || errno == EPERM;
+            return errno == EACCES || errno == EPERM || errno == ENOENT;
         (void)kithi_flock(m->fd, LOCK_EX | LOCK_NB);
         return true;
     }

@@ -362,6 +362,18 @@ TEST(a_new_file_that_another_save_removed_as_a_leftover_is_created_again) {
     remove_folder(&f);
 }
 
+TEST(an_old_file_that_is_removed_meanwhile_does_not_fail_the_save) {
+    struct folder f = fresh_folder();
+    CHECK(make_old(in(&f, "x")));
+    no_fault();
+    fault.loses_old = true;
+    CHECK_STATUS(save_with_fault(in(&f, "x"), false), KITH_OK);
+    CHECK(!fault.loses_old);
+    CHECK(file_is(in(&f, "x"), NEW_BYTES, NEW));
+    CHECK_EQ_U64(sweep(&f), 0);
+    remove_folder(&f);
+}
+
 TEST(the_new_file_is_locked_until_its_temporary_name_is_free) {
     struct folder f = fresh_folder();
     CHECK(make_old(in(&f, "x")));

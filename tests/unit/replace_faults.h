@@ -67,6 +67,7 @@ static struct {
     bool hit_leftover;            /* whether it opened an existing temporary file */
     unsigned written_closed;      /* closed descriptors that were open for writing */
     bool loses_race;              /* the new file is removed before it is locked, once */
+    bool loses_old;               /* the old file is removed after it was found, before it is opened, once */
     const struct folder *watched; /* at each call, all temporary files here must be locked */
     unsigned watches, unlocked;   /* temporary files examined, and those that were not locked */
     size_t write_most;            /* the most bytes of a write; 0: no limit */
@@ -144,6 +145,8 @@ static int open_at(int folder, const char *path, int flags, va_list rest) {
         fault.hit_leftover = !(flags & O_CREAT) && strstr(path, ".kith-") != NULL;
         return -1;
     }
+    if (fault.armed && fault.loses_old && !(flags & (O_CREAT | O_PATH | O_DIRECTORY)))
+        fault.loses_old = syscall(SYS_unlinkat, folder, path, 0) != 0;
     if (fault.armed && flags & O_CREAT)
         (void)snprintf(fault.created, sizeof fault.created, "%s", path);
     return (int)syscall(SYS_openat, folder, path, flags, mode);
