@@ -449,21 +449,25 @@ const kithi_kind kithi_kind_blocked = {
     .regions = kithi_lanes_regions,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has_portable, NULL, NULL, NULL},
+            [KITHI_CPU_PORTABLE] = {.has_many = has_many_portable, .add_many = add_many_portable, .has = has_portable},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has_avx2, add_avx2, NULL, NULL},
-            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, NULL, has_avx512, add_avx512, NULL, NULL},
+            [KITHI_CPU_AVX2] = {.has_many = has_many_avx2, .add_many = add_many_avx2, .has = has_avx2, .add = add_avx2},
+            [KITHI_CPU_AVX512] =
+                {.has_many = has_many_avx512, .add_many = add_many_avx512, .has = has_avx512, .add = add_avx512},
 #elif defined(KITHI_HAVE_NEON)
-            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, NULL, has_neon, add_neon, NULL, NULL},
+            [KITHI_CPU_NEON] = {.has_many = has_many_neon, .add_many = add_many_neon, .has = has_neon, .add = add_neon},
 #endif
         },
 #ifdef KITHI_HAVE_X86
     .is_usual = is_usual,
     .usual =
         {
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has_usual_avx2, add_usual_avx2, NULL, NULL},
-            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, NULL, has_usual_avx512, add_usual_avx512, NULL,
-                                  NULL},
+            [KITHI_CPU_AVX2] =
+                {.has_many = has_many_avx2, .add_many = add_many_avx2, .has = has_usual_avx2, .add = add_usual_avx2},
+            [KITHI_CPU_AVX512] = {.has_many = has_many_avx512,
+                                  .add_many = add_many_avx512,
+                                  .has = has_usual_avx512,
+                                  .add = add_usual_avx512},
         },
 #endif
     .add_shared = add_shared,

@@ -381,19 +381,25 @@ const kithi_kind kithi_kind_bloom = {
     .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has, NULL, NULL, NULL},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, NULL, has, NULL, NULL, NULL},
+            [KITHI_CPU_PORTABLE] = {.has_many = has_many_portable, .add_many = add_many_portable, .has = has},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has_avx2, add_avx2, NULL, NULL},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, NULL, has_avx2, add_avx2, NULL, NULL},
+            [KITHI_CPU_AVX2] = {.has_many = has_many_avx2, .add_many = add_many_avx2, .has = has_avx2, .add = add_avx2},
+            [KITHI_CPU_AVX512] =
+                {.has_many = has_many_avx2, .add_many = add_many_avx2, .has = has_avx2, .add = add_avx2},
 #endif
         },
 #ifdef KITHI_HAVE_X86
     .is_usual = is_usual,
     .usual =
         {
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_usual_avx2, NULL, has_usual_avx2, add_usual_avx2, NULL, NULL},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_usual_avx2, NULL, has_usual_avx2, add_usual_avx2, NULL, NULL},
+            [KITHI_CPU_AVX2] = {.has_many = has_many_avx2,
+                                .add_many = add_many_usual_avx2,
+                                .has = has_usual_avx2,
+                                .add = add_usual_avx2},
+            [KITHI_CPU_AVX512] = {.has_many = has_many_avx2,
+                                  .add_many = add_many_usual_avx2,
+                                  .has = has_usual_avx2,
+                                  .add = add_usual_avx2},
         },
 #endif
     .add_cells = add_cells,

@@ -47,7 +47,7 @@
 
 static const kith_option OPTIONS[] = {
     {"f", "0..32", "0", "fingerprint bits, 4 or more; 0: as many as the rate needs"},
-    {"arity", "3|4", "3", "cells per key: 4 needs 5% less space, and lookups are slower"},
+    {"arity", "3|4", "3", "cells per key: 4 needs 4% less space, and lookups are slower"},
 };
 
 /* ---- planning ---- */
@@ -304,10 +304,10 @@ const kithi_kind kithi_kind_fuse = {
     .expect = expect,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, NULL, NULL, has, NULL, NULL, NULL},
+            [KITHI_CPU_PORTABLE] = {.has_many = has_many_portable, .has = has},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, NULL, NULL, has_avx2, NULL, NULL, NULL},
-            [KITHI_CPU_AVX512] = {has_many_avx2, NULL, NULL, has_avx2, NULL, NULL, NULL},
+            [KITHI_CPU_AVX2] = {.has_many = has_many_avx2, .has = has_avx2},
+            [KITHI_CPU_AVX512] = {.has_many = has_many_avx2, .has = has_avx2},
 #endif
         },
     .build = kithi_fuse_build,

@@ -422,10 +422,7 @@ const kithi_kind kithi_kind_layers = {
     .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many, add_many, remove_many, has, NULL, NULL, NULL},
-            [KITHI_CPU_AVX2] = {has_many, add_many, remove_many, has, NULL, NULL, NULL},
-            [KITHI_CPU_AVX512] = {has_many, add_many, remove_many, has, NULL, NULL, NULL},
-            [KITHI_CPU_NEON] = {has_many, add_many, remove_many, has, NULL, NULL, NULL},
+            [KITHI_CPU_PORTABLE] = {.has_many = has_many, .add_many = add_many, .remove_many = remove_many, .has = has},
         },
     .only_layer = only_layer,
     .remove = remove_one,

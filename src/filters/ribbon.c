@@ -356,10 +356,10 @@ const kithi_kind kithi_kind_ribbon = {
     .expect = expect,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many, NULL, NULL, has, NULL, NULL, NULL},
+            [KITHI_CPU_PORTABLE] = {.has_many = has_many, .has = has},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, NULL, NULL, has_avx2, NULL, NULL, NULL},
-            [KITHI_CPU_AVX512] = {has_many_avx512, NULL, NULL, has_avx512, NULL, NULL, NULL},
+            [KITHI_CPU_AVX2] = {.has_many = has_many_avx2, .has = has_avx2},
+            [KITHI_CPU_AVX512] = {.has_many = has_many_avx512, .has = has_avx512},
 #endif
         },
     .build = kithi_ribbon_build,
