@@ -160,7 +160,7 @@ static void page_of_tool(void) {
     text_line("64MiB, 1G, 1e9: KiB, MiB and GiB are powers of 1024; K, M and G are powers of 1000");
     out_text(".SH MEMORY\n");
     paragraphs(
-        "--memory limits the memory for the filter, for the digests of keys that wait to be added to it (20 bytes per "
+        "--memory limits the memory for the filter, for the digests of keys that wait to be added to it (25 bytes per "
         "key, in at most half of the limit, and with -n in at most the limit minus the size of the filter), and for "
         "the keys of kith uniq. Further digests go to a temporary file (9 bytes per key). If the filter or the keys of "
         "kith uniq would exceed the limit, that is an error. To build a static kind (fuse or ribbon), up to 48 MB are "

@@ -205,10 +205,10 @@ static void put_advice(const table *t) {
     bool streams = (r->plan.capabilities & (KITH_CAN_ADD | KITH_CAN_COPIES)) == KITH_CAN_ADD;
     (void)snprintf(
         text, sizeof text,
-        "Memory: %s for the filter. Building %sneeds 20 bytes per key in addition, %s, or else space for a temporary "
+        "Memory: %s for the filter. Building %sneeds 25 bytes per key in addition, %s, or else space for a temporary "
         "file.",
         text_of_size(r->plan.file_bytes, size), streams ? "without -n " : "",
-        text_of_size(r->plan.capacity * 20, digests));
+        text_of_size(r->plan.capacity * 25, digests));
     put_wrapped_80(text, 0, 0);
     if (r->plan.failure > 0) {
         value_text keys;

@@ -14,8 +14,10 @@
  *     1   the number of its part, in the array `order` of a spill
  *     3   to find repeats before a spill. A thread searches one part at a time, and needs up to 42 bytes per digest of
  *         this part: 8 for a copy and 34 for the rest (build/repeats.h). A part has about 1/256 of the digests, so 18
- *         threads need 18 * 42 / 256 < 3 bytes per digest in memory. More threads may need more */
-#define KITHI_COLLECT_BYTES 20
+ *         threads need 18 * 42 / 256 < 3 bytes per digest in memory. More threads may need more
+ *     5   reserve. If nothing was spilled, repeats are dropped from the whole list at once. That takes up to 50 bytes
+ *         per digest: 8 for the digest, 8 for a copy and 34 for the rest. builder.h promises at most twice the limit */
+#define KITHI_COLLECT_BYTES 25
 
 typedef struct kithi_collection {
     kith_allocator allocator;

@@ -254,6 +254,33 @@ TEST(a_streaming_builder_keeps_its_memory_limit_when_it_gets_many_digests_at_onc
     free(many);
 }
 
+/* If most digests are repeats, finding them takes more memory than keeping the digests: at most twice the limit. */
+TEST(finding_many_repeats_takes_at_most_twice_the_memory_limit) {
+    enum { MEMORY = 2 << 20 };
+    for (size_t k = 0; k < kith_filter_kind_count(); k++)
+        for (size_t bytes = 18; bytes <= 30; bytes++) {
+            size_t n = MEMORY / bytes; /* with some of these, all digests are in memory, but no more would be */
+            struct memory memory = {0};
+            kith_allocator allocator = memory_allocator(&memory);
+            kith_filter_spec spec = spec_of(kith_filter_kind_at(k)->name, 0);
+            kith_build_limits limits = small_limits();
+            spec.allocator = &allocator;
+            limits.memory_bytes = MEMORY;
+            kith_builder *b = NULL;
+            kith_filter *f = NULL;
+            CHECK_OK(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &b));
+            for (size_t i = 0; i < n; i++)
+                CHECK_OK(kith_builder_add_many(b, &(uint64_t){kithi_mix(i % 64 + 1)}, 1, NULL));
+            CHECK_OK(kith_builder_finish(b, &f));
+            kith_builder_free(b);
+            uint64_t most = kith_filter_memory(f) + 2 * MEMORY + n / 4 + (64 << 10);
+            if (memory.peak_bytes > most)
+                CHECK_FAIL("%s, %zu digests: %" PRIu64 " bytes, at most %" PRIu64 " are promised", spec.kind, n,
+                           memory.peak_bytes, most);
+            kith_filter_free(f);
+        }
+}
+
 static kith_status append(void *context, const uint64_t *piece, size_t n) {
     size_t *at = context;
     for (size_t i = 0; i < n; i++, ++*at)
