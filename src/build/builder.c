@@ -47,7 +47,8 @@ struct kith_builder {
     /* If the builder streams on several threads: digests that are not in the filter yet. */
     uint64_t *gathered;
     size_t gathered_count, gathered_max;
-    size_t piece_max; /* then also: the most digests that one call of kithi_fill_stream() gets */
+    /* If the builder streams on several threads: the most digests that one call of kithi_fill_stream() gets. */
+    size_t piece_max;
 
     kithi_collection collection;
 };

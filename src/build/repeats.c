@@ -219,19 +219,19 @@ static bool keep_firsts(const kith_allocator *allocator, const uint64_t *digests
     return true;
 }
 
-/* Returns whether one of the suspects occurs twice. Digests are compared with the suspects only if one of TOGETHER
- * neighbours has the same low bits as a suspect, which is rare if there are few suspects. So this is then faster than
- * pass 2. */
+/* Returns whether one of the suspects occurs twice. Takes the digests in groups of eight. A full group is compared with
+ * the suspects only if one of its digests has the same low bits as a suspect. This is rare if there are few suspects,
+ * so this is then faster than pass 2. */
 static bool any_repeats(const uint64_t *digests, size_t n, const suspects *s) {
-    enum { MARKS = 2048, TOGETHER = 8 };
+    enum { MARKS = 2048, GROUP_DIGESTS = 8 };
     uint8_t marked[MARKS] = {0};
     for (uint64_t i = 0; i < s->count; i++)
         marked[s->digests[i] % MARKS] = 1;
     uint64_t occurrences = 0; /* if nothing repeats, each suspect is found once */
-    for (size_t at = 0; at < n; at += TOGETHER) {
-        size_t count = n - at < TOGETHER ? n - at : TOGETHER;
-        unsigned any = count < TOGETHER;
-        for (size_t j = 0; j < TOGETHER && count == TOGETHER; j++)
+    for (size_t at = 0; at < n; at += GROUP_DIGESTS) {
+        size_t count = n - at < GROUP_DIGESTS ? n - at : GROUP_DIGESTS;
+        unsigned any = count < GROUP_DIGESTS;
+        for (size_t j = 0; j < GROUP_DIGESTS && count == GROUP_DIGESTS; j++)
             any |= marked[digests[at + j] % MARKS];
         for (size_t j = 0; j < count && any != 0; j++)
             for (uint64_t i = 0; i < s->count; i++)

@@ -13,7 +13,7 @@
  * must therefore be marked for its instruction set, which is why this file is included twice like a template. With AVX2
  * the eight lanes take two registers. Their instructions do not depend on each other, so the processor works on one
  * register while it waits for results of the other. */
-#define SIP_REGISTERS (LANES / SIP_REGISTER_WORDS) /* with one word of each lane */
+#define SIP_REGISTERS (LANES / SIP_REGISTER_WORDS) /* hold one word of each lane */
 
 typedef uint64_t SIP_SET(lanes) __attribute__((vector_size(8 * SIP_REGISTER_WORDS)));
 

@@ -255,8 +255,8 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
                                     (kithi_lanes_args){.f = f, .digest = digest, .commit = commit});
 }
 
-/* Adds the digests from *done to `to` - 1 without checks: whatever they are, none of them is refused, and no spot check
- * is due (kithi_lanes_safe). If there are none (`to` is *done), adds the next digest with all checks. */
+/* Adds n digests. Each round of the loop adds, without checks, as many as certainly are not refused and need no spot
+ * check (kithi_lanes_safe). If there are none, it adds the next digest with all checks. */
 KITHI_INLINE uint64_t add_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
                                          unsigned lanes) {
     kith_filter *f = args->writable;

@@ -119,7 +119,8 @@ static inline kith_status kithi_ribbon_shape(const kithi_head *head, kithi_shape
         return KITH_E_CORRUPT;
     shape->cell_bits = (unsigned)g.bits;
     shape->fingerprint_bits = (unsigned)g.bits;
-    /* One for the mark, the others for two blocks. These take one more if they begin in the middle of a cache line. */
+    /* Two blocks have 16 * bits bytes. One line more, because they may begin in the middle of a cache line. The marks
+     * are not counted, because they stay in cache. */
     shape->lines = (unsigned)(1 + (16 * g.bits + 63) / 64);
     shape->lookup_cells = KITHI_RIBBON_BLOCK; /* as many as a row has bits */
     shape->max_copies = 1;

@@ -159,7 +159,7 @@ double kithi_whole_rate(unsigned k, uint64_t m, uint64_t n) {
     const double pi = 3.141592653589793;
     double hashes = (double)k * (double)n;
     terms t = terms_of(k, (double)m);
-    double r = saddle(&t, hashes), off = (r - hashes) / hashes;
+    double r = saddle(&t, hashes);
     shares s = shares_at(&t, r);
     double points = hashes <= CIRCLE_MAX ? hashes + 200 : 5 * pi * sqrt(hashes);
     double last = hashes <= CIRCLE_MAX ? floor((points - 1) / 2) : 25;
@@ -168,7 +168,9 @@ double kithi_whole_rate(unsigned k, uint64_t m, uint64_t n) {
         sum += 2 * integrand(&t, &s, r, hashes, 2 * pi * i / points);
     if (hashes <= CIRCLE_MAX && fmod(points, 2) == 0)
         sum += integrand(&t, &s, r, hashes, pi);
-    double rate = exp(log_stirling(hashes) + hashes * (off - log1p(off)) + s.log_g) * sum / points;
+    /* With r = N (1 + x), N! e^r r^-N is N! / (N/e)^N * e^(N (x - log(1 + x))). This has no large terms that cancel. */
+    double x = (r - hashes) / hashes;
+    double rate = exp(log_stirling(hashes) + hashes * (x - log1p(x)) + s.log_g) * sum / points;
     /* N hashes set at most N bits, so the rate is at most (N/m)^k. With one key it may be equal to this bound, and
      * plans rely on a result that does not exceed it. */
     return fmin(rate, fmin(1, exp(k * log(hashes / (double)m))));

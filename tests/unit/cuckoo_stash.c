@@ -514,8 +514,8 @@ static void last_cell(void *context, uint64_t cell, uint64_t holds, uint64_t wan
     *last = cell > *last ? cell : *last;
 }
 
-/* All slots of a key are in a damaged page, and now hold the codes of other keys. Its copies in the stash, which is in a
- * good page, cannot be found there, and there is no slot for them. */
+/* All slots of a key are in a damaged page, and now hold the codes of other keys. Its copies in the stash, which is in
+ * a good page, cannot be found there, and there is no slot for them. */
 TEST(a_repair_counts_stash_entries_that_it_drops_as_lost) {
     enum { LARGE_HALF = 1 << 17, LAYOUT = 4 };
     kithi_head head = head_of(LAYOUT, 1, 1000);

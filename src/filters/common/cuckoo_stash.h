@@ -17,11 +17,12 @@
  *     remove   takes an entry of the key from the stash, if there is one, and only otherwise from a slot
  *
  * head.fill is the number of entries in all stashes. If it is 0, remove() and copies() do not read the stash. When
- * several threads build a filter, the handle of each thread counts only the entries that this thread added, so its fill
- * may be 0 although the stash of a region is in use. copies() then does not count the entries in that stash. A build
- * calls copies() only after KITH_E_COPIES, to decide whether a copy may be left out (add_in_order() in build/fill.c).
- * If the number is too small, the build fails with KITH_E_FULL, and kithi_fill_without_repeats() or fill() of
- * build/builder.c repeats it without threads. remove() depends on fill as well, but a build never removes. */
+ * several threads build a filter, the handle of each thread counts only the entries that this thread added. A region
+ * may be filled by one thread after another, so this fill may be 0 although the stash of the region is in use. copies()
+ * then does not count the entries in that stash. A build calls copies() only after KITH_E_COPIES, to decide whether a
+ * copy may be left out (add_in_order() in build/fill.c). If the number is too small, the build fails with KITH_E_FULL,
+ * and kithi_fill_without_repeats() or fill() of build/builder.c repeats it without threads. remove() depends on fill as
+ * well, but a build never removes. */
 #ifndef KITHI_FILTERS_CUCKOO_STASH_H
 #define KITHI_FILTERS_CUCKOO_STASH_H
 
