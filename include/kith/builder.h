@@ -2,7 +2,7 @@
  *
  * A builder takes the digests of the keys in chunks. Usually it keeps them in memory up to a limit, and beyond it in a
  * temporary file, and makes the filter at the end. (bloom and blocked with a given capacity are filled immediately: see
- * kith_builder_open.) Compared with kith_filter_create() and kith_filter_add_many() it
+ * kith_builder_open.) Unlike kith_filter_create() followed by kith_filter_add_many(), it
  *
  *   - drops repeats, so that kinds that store copies store each key once;
  *   - sizes the filter for the number of distinct keys, which need not be known beforehand;
@@ -27,8 +27,8 @@
  *         status = kith_builder_finish(builder, &filter);
  *     kith_builder_free(builder);
  *
- * Memory. With a limit (kith_build_limits.memory_bytes), a builder allocates at most this many bytes in addition to the
- * filter, plus
+ * Memory. With a limit (kith_build_limits.memory_bytes), a builder allocates at most this many bytes. The filter itself
+ * is not counted, and neither are
  *
  *   - 2 bits for each digest in the temporary file, and 64 KiB;
  *   - up to memory_bytes more, if most of the digests in memory are repeats;
@@ -41,12 +41,12 @@
  *   - To find repeats in the temporary file, at least one part of it (1/256) is in memory. This takes 50 bytes for each
  *     digest of the part, that is 0.2 bytes for each digest in the file. This exceeds the limit only if the file has
  *     more than 5 * memory_bytes digests.
- *   - A static kind is built in shards, at least one at a time. Up to 1.48 million keys are one shard; more keys are
- *     divided into shards of 0.74 to 1.48 million. A shard takes memory for each planned key: 8 bytes for the digest,
- *     and up to 26 of working memory. (24 in shards of more than 0.74 million keys, so that a shard takes at most 48
- *     MB; more than 26 in shards of fewer than 10,000 keys, but at most 300 KB of working memory.) From 380 million
- *     keys on, the digests of one of 256 parts are in memory instead of those of one shard. If the digests are not
- *     hashes, all keys may have to be one shard.
+ *   - A static kind is built in shards (parts of the filter that are built independently), at least one at a time. Up
+ *     to 1.48 million keys are one shard; more keys are divided into shards of 0.74 to 1.48 million. A shard takes
+ *     memory for each planned key: 8 bytes for the digest, and up to 26 of working memory. (24 in shards of more than
+ *     0.74 million keys, so that a shard takes at most 48 MB; more than 26 in shards of fewer than 10,000 keys, but at
+ *     most 300 KB of working memory.) From 380 million keys on, the digests of one of 256 parts are in memory instead
+ *     of those of one shard. If the digests are not hashes, all keys may have to be one shard.
  *
  * If the limit is not enough to build one shard on each thread, a static kind is built on fewer threads. All threads
  * are used if the limit is at least
@@ -54,9 +54,9 @@
  *   - 16 bytes * digests + 36 MB * threads, if the digests fit in memory;
  *   - 48 MB * threads, if they are in the temporary file.
  *
- * Cancelling. During a call, the progress function (kith_build_limits.progress) interrupts it by returning false. The
- * builder keeps what it has, and the call can be repeated. Between two calls, kith_builder_free() cancels a build and
- * leaves no filter and no file behind.
+ * Cancelling. During a call, the progress function (kith_build_limits.progress) can interrupt the call by returning
+ * false. The builder keeps what it has, and the call can be repeated. Between two calls, kith_builder_free() cancels a
+ * build and leaves no filter and no file behind.
  *
  * For digests that are already in one array, kith_filter_build() does all of this in one call.
  *
@@ -79,16 +79,19 @@ typedef enum kith_build_step {
 } kith_build_step;
 
 /* A progress function. Long calls call it from time to time, on the thread of the caller: `done` of `total` digests are
- * processed in this step. In the steps KITH_BUILD_COUNTING and KITH_BUILD_FILLING, `done` is 0 when the function is
- * called for the first time, is equal to `total` the last time, and never decreases in between. A step may have to be
- * repeated; then `done` starts again at 0. In KITH_BUILD_READING, `done` is the number of digests or keys that the
- * builder holds, without the repeats that it has dropped (if it streams: the count of the filter). In this step the
- * function is called when the memory for digests is full. That never happens on one thread if the builder streams, nor
- * without a memory limit if it collects. If the builder streams, kith_builder_finish() also calls it once.
+ * processed in this step.
  *
- * If it returns false, which it may do in every call, the call of the builder returns KITH_E_CANCELLED. The builder
- * still has all digests that it has taken: free it, or repeat the call to go on. (kith_builder_add_many() has then
- * taken *done of the digests: go on with the others.) */
+ * KITH_BUILD_COUNTING and KITH_BUILD_FILLING: `done` is 0 in the first call and equal to `total` in the last one, and
+ * never decreases in between. A step may have to be repeated; then `done` starts again at 0.
+ *
+ * KITH_BUILD_READING: the function is called when the memory for digests is full, and `done` is the number of digests
+ * that the builder holds, without the repeats that it has dropped. If the builder streams (see kith_builder_open),
+ * `done` is the count of the filter, and kith_builder_finish() makes one call, too. The memory for digests never gets
+ * full if the builder streams on one thread, or collects without a memory limit.
+ *
+ * The function may return false at any time. The call of the builder then returns KITH_E_CANCELLED. The builder still
+ * has all digests that it has taken: free it, or repeat the call to go on. (kith_builder_add_many() has taken *done of
+ * the digests: go on with the others.) */
 typedef bool (*kith_build_progress)(void *context, kith_build_step step, uint64_t done, uint64_t total);
 
 /* What a builder may use. Initialise with KITH_BUILD_LIMITS_INIT. A program that was compiled with an older header has
@@ -125,16 +128,16 @@ typedef struct kith_build_limits {
  *
  * Without a given capacity every kind collects.
  *
- * Returns the codes of kith_filter_plan() if the spec is invalid whatever the number of keys will be; KITH_E_ARGUMENT
- * for an unknown flag, a memory limit without a folder, or malformed limits or hash; KITH_E_MEMORY. */
+ * Returns the codes of kith_filter_plan() if the spec is invalid whatever the number of keys will be; KITH_E_KIND for a
+ * multiset of a kind without KITH_CAN_COPIES; KITH_E_ARGUMENT for an unknown flag, a memory limit without a folder, or
+ * malformed limits or hash; KITH_E_MEMORY. */
 KITH_API KITH_MUST_USE kith_status kith_builder_open(const kith_filter_spec *spec, unsigned flags,
                                                      const kith_build_limits *limits, kith_builder **builder);
 
 /* Opens a builder for a filter like `like` (see kith_filter_create_like), with the allocator of `like`. Do not free
  * `like` before the builder. The builder streams if the kind does not have KITH_CAN_COPIES, and otherwise collects.
  *
- * Returns KITH_E_UNSUPPORTED for a static kind, KITH_E_KIND for a multiset of a kind without KITH_CAN_COPIES, and the
- * other codes of kith_builder_open() and kith_filter_create_like(). */
+ * Returns KITH_E_UNSUPPORTED for a static kind, and the codes of kith_builder_open() and kith_filter_create_like(). */
 KITH_API KITH_MUST_USE kith_status kith_builder_open_like(const kith_filter *like, unsigned flags,
                                                           const kith_build_limits *limits, kith_builder **builder);
 
@@ -200,8 +203,8 @@ KITH_API uint64_t kith_builder_left_out(const kith_builder *builder);
  * KITH_E_CANCELLED, and the codes for the temporary file (see kith_builder_add_many). */
 KITH_API KITH_MUST_USE kith_status kith_builder_finish(kith_builder *builder, kith_filter **filter);
 
-/* Frees the builder with its digests, its temporary file and, if it was not finished, its filter. So it also cancels a
- * build, after any call and whatever that call has returned. NULL is allowed. */
+/* Frees the builder with its digests, its temporary file and, if it was not finished, its filter. This is allowed after
+ * any call, whatever that call has returned. NULL is allowed. */
 KITH_API void kith_builder_free(kith_builder *builder);
 
 #ifdef __cplusplus

@@ -1,11 +1,10 @@
 /* kith/cpu.h: choose the instruction set that filters use.
  *
- * The following calls have SIMD versions, for some of the instruction sets below: those that look up, add, remove and
- * merge keys, those that build a ribbon filter, kith_filter_stats_of() and, with SipHash, kith_digest_many() and
- * kith_digest_packed(). They run portable code if there is no version for the processor; all other calls always do. The
- * best instruction set that the processor supports is chosen when the first filter is created or opened, or when
- * digests are first computed with one of these calls. Results and the bytes of filters do not depend on it, so a
- * program need not choose. The calls of this header are for tests and measurements. */
+ * The calls that look up, add, remove and merge keys of a filter or build a ribbon filter, kith_filter_stats_of() and,
+ * with SipHash, kith_digest_many() and kith_digest_packed() have versions for some of the instruction sets below. If
+ * there is no version for the processor, they run portable code, as all other calls do. The library chooses the best
+ * instruction set that the processor supports when it first needs one. Results and the bytes of filters do not depend
+ * on this choice, so the calls of this header are only for tests and measurements. */
 #ifndef KITH_CPU_H
 #define KITH_CPU_H
 
@@ -22,9 +21,9 @@ KITH_API const char *kith_cpu(void);
  * instruction sets that this version of the library knows, even those that this processor does not support. */
 KITH_API const char *kith_cpu_name(size_t index);
 
-/* Selects an instruction set by name, or the best one with "auto". It applies to all threads: to digests that are
- * computed after this call, and to filters that are created or opened after it. A filter keeps the instruction set that
- * it was created or opened with.
+/* Selects an instruction set by name, or the best one with "auto". The choice applies to all threads: to digests that
+ * are computed after this call, and to filters that are created or opened after it. Lookups, adds and removals in an
+ * existing filter keep the instruction set that it was created or opened with.
  *
  * Returns KITH_OK, or
  *   KITH_E_ARGUMENT     there is no instruction set of this name

@@ -20,12 +20,16 @@ typedef struct kith_exact kith_exact;
 
 /* Creates an empty set.
  *
- * `filter` describes the filter. Its kind must support removal (NULL: the smallest kind that does). Its capacity is the
- * initial one; when the filter is full, it is replaced by a larger one with the same rate (filter->bytes is the size of
- * the first one only). What filter->kind, options and notes point to must stay valid until the set is freed. If
- * filter->bytes is 0, a capacity of 0 means 1024 and a rate of 0 means 1%. `table` describes the table, and so which
- * keys can be added. Either may be NULL: then the filter has a rate of 1%, and the table is of the default kind with
- * byte strings as keys. Returns the codes of kith_filter_create() and kith_table_create(). */
+ * `filter` describes the filter. Its kind must support removal (kind NULL: the smallest kind that does). Its capacity
+ * is the initial one; when the filter is full, it is replaced by a larger one with the same rate. (filter->bytes is the
+ * size of the first one only.) If filter->bytes is 0, a capacity of 0 means 1024 and a rate of 0 means 1%; these are
+ * also the values if `filter` is NULL. What filter->kind, options and notes point to must stay valid until the set is
+ * freed.
+ *
+ * `table` describes the table, and so which keys can be added. NULL means a table of the default kind with byte strings
+ * as keys.
+ *
+ * Returns the codes of kith_filter_create() and kith_table_create(). */
 KITH_API KITH_MUST_USE kith_status kith_exact_create(const kith_filter_spec *filter, const kith_table_spec *table,
                                                      kith_exact **set);
 
@@ -37,7 +41,8 @@ KITH_API void kith_exact_free(kith_exact *set);
 KITH_API KITH_MUST_USE kith_status kith_exact_clear(kith_exact *set);
 
 /* Adds a key. If it is already in the set, nothing changes. *was_new (may be NULL) is set to whether it was absent.
- * When the filter is full, one of twice the capacity is built from the keys in the table.
+ * When the filter is full, one of twice the capacity (or more, if that is full, too) is built from the keys in the
+ * table.
  *
  * Returns KITH_OK, or one of these; the set is then unchanged:
  *   KITH_E_KEY, KITH_E_FULL  as kith_table_put()

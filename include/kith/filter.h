@@ -31,9 +31,10 @@
  * A kith_filter is a handle. It has the same type for all kinds, whether the bytes are on the heap, in a mapped file or
  * in the caller's memory. A call that a kind or a read-only handle does not support returns an error.
  *
- * fuse and ribbon are static kinds, without KITH_CAN_ADD: kith_filter_build() makes them from a complete list of keys.
- * create(), create_like(), clear(), add() and remove() return KITH_E_UNSUPPORTED. Calls that do not change the set of
- * keys work as for the other kinds. A ribbon filter takes about twice as long to build as a fuse filter.
+ * fuse and ribbon are static kinds: they do not have KITH_CAN_ADD (kith/plan.h). kith_filter_build() or a builder
+ * (kith/builder.h) makes them from a complete list of keys. Calls that create an empty filter, add or remove keys, or
+ * combine or compare two filters return KITH_E_UNSUPPORTED. All other calls work as for the other kinds. A ribbon
+ * filter takes about twice as long to build as a fuse filter.
  *
  * Threads: calls that take a const filter may run on any number of threads at the same time. A call that takes a
  * non-const filter must be the only one that uses it. With adders (see kith_adder below), several threads can add keys
@@ -103,23 +104,24 @@ typedef enum kith_build_flags {
  * spec->allocator must be thread-safe. If spec->capacity is 0 (and does not follow from bytes and rate), the filter is
  * sized for the number of distinct digests (for a multiset: for all of them). The result has the bytes that adding the
  * digests one by one in order would give (for KITH_BUILD_SET: only the first of equal digests), whatever the number of
- * threads. One thread is used for fewer than 130,000 digests, and for a cuckoo kind of fewer than 250,000 keys. For
- * more digests than fit in memory see kith/builder.h.
+ * threads. A small filter is filled on one thread: a filter of fewer than 130,000 digests, a cuckoo kind for fewer than
+ * 250,000 keys, or a static kind for at most 1.48 million. For more digests than fit in memory see kith/builder.h.
  *
- * A static kind (without KITH_CAN_ADD) can only be made by this call or by a builder. Its bytes do not depend on the
- * order of the digests. If the digests are hashes, the filter is as large as planned. The keys are divided into shards
- * of about a million by the high bits of the digest. Digests that are not hashes may nearly all belong to one shard.
- * The filter is then built larger, at most by a third. (One exception: an attacker can choose digests that collide in
- * the internal hash of ribbon. Such a filter may have up to 64 bits more per key.) If that exceeds spec->bytes or
- * spec->max_bytes, the call returns KITH_E_TOO_LARGE.
+ * A static kind is built in shards of about a million keys, which the high bits of the digest select. Its bytes do not
+ * depend on the order of the digests. If the digests are hashes, the filter is as large as planned. Digests that are
+ * not hashes may nearly all belong to one shard. The filter is then built with another size, at most a third larger.
+ * (One exception: an attacker can choose digests that collide in the internal hash of ribbon. Such a filter may have up
+ * to 64 bits more per key.) If this size exceeds spec->bytes or spec->max_bytes, the call returns KITH_E_TOO_LARGE.
  *
  * Returns the codes of kith_filter_create() (a static kind is supported here), and KITH_E_FULL, KITH_E_COPIES or
- * KITH_E_TOO_LARGE as kith_filter_add() does. If n is 0 and only the rate is given, it returns KITH_E_CAPACITY. Extra
- * memory while it runs: for a multiset, and for bloom and blocked if the capacity is given, up to 140 MiB in all;
- * otherwise 11 bytes per digest, or up to 50 bytes per digest if most of them are repeats. Static kinds: 8 bytes per
- * digest (more if there are repeats), and working memory for the shards that are being built. Each thread builds one
- * shard at a time, which takes up to 26 bytes per key of the shard (24 if it has more than 0.74 million keys; more if
- * it has fewer than 10,000, but at most 300 KB in all). */
+ * KITH_E_TOO_LARGE as kith_filter_add() does. If n is 0 and only the rate is given, it returns KITH_E_CAPACITY.
+ *
+ * Memory while it runs, in addition to the filter:
+ *   - for a multiset, and for bloom, blocked and layers of them if the capacity is given, up to 140 MiB in all;
+ *   - for a static kind 8 bytes per digest (more if there are repeats) and, for each thread, the working memory of one
+ *     shard: up to 26 bytes per key of the shard. (24 if it has more than 0.74 million keys; more if it has fewer than
+ *     10,000, but at most 300 KB in all.)
+ *   - otherwise 11 bytes per digest, or up to 50 if most of the digests are repeats. */
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
                                                      unsigned flags, unsigned threads, kith_filter **filter);
 
@@ -149,8 +151,8 @@ KITH_API void kith_filter_set_limit(kith_filter *filter, uint64_t max_bytes);
  *
  * Returns KITH_E_UNSUPPORTED (static kinds), KITH_E_READONLY, KITH_E_BUSY, or KITH_E_CORRUPT as kith_filter_add() does.
  * If several layers are in one block, because the filter had grown before it was opened, cloned or passed to
- * kith_filter_bytes(), a new block for the first layer is allocated before the old one is freed. In this case it can
- * also fail, with KITH_E_MEMORY, or with KITH_E_TOO_LARGE if both blocks together would exceed the limit of
+ * kith_filter_bytes(), a new block for the first layer is allocated before the old one is freed. The call can then also
+ * fail with KITH_E_MEMORY, or with KITH_E_TOO_LARGE if both blocks together would exceed the limit of
  * kith_filter_set_limit(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
 
@@ -160,12 +162,7 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  *
  * Returns KITH_OK, after which kith_filter_has() returns true for this key, or
  *   KITH_E_FULL         the filter is full; see below
- *   KITH_E_COPIES       counting kinds: this key is stored plan.max_copies times already (layers of a counting kind:
- *                       in all layers together). Cuckoo kinds: it is stored already, there is no free slot for another
- *                       copy, and the stash is full (insert=walk has no stash, and returns KITH_E_FULL instead if the
- *                       key is stored fewer than plan.max_copies times). Layers of a cuckoo kind: also if all layers
- *                       together have 2 * plan.max_copies + s copies of it, where s is the size of one stash in
- *                       entries
+ *   KITH_E_COPIES       the filter stores no more copies of this key; see below
  *   KITH_E_UNSUPPORTED  the kind is static: it can only be built from a complete list of keys (kith_filter_build)
  *   KITH_E_MEMORY       no memory to search for a free slot (cuckoo kinds) or for a new layer (layers)
  *   KITH_E_TOO_LARGE    (layers) a new layer would exceed the limit of kith_filter_set_limit()
@@ -175,35 +172,53 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  *                       verifies it first, and returns this
  * After any of these the filter is unchanged.
  *
- * A filter is full when it holds as many keys as it was sized for; bloom and blocked still accept a key for which has()
- * is true already. A Bloom kind is also full when more of its cells are used than `capacity` distinct keys would
- * normally use. There are two causes. bloom and blocked do not count a new key that is a false positive, so more keys
- * may have been added than the count says. Or an attacker chose the keys; then keys_now of kith_filter_stats is far
- * above the count. A blocked kind is also full when keys were chosen to crowd some of its 64-byte blocks, so that
- * rate_now is more than 1.25 times what honest keys reach (docs/security.md). With honest keys that happens in fewer
- * than one of 10^9 filters. A cuckoo kind is also full when it finds no free slot for the key. For distinct keys up to
- * the capacity this happens with probability plan.failure; it may happen earlier if few keys have many copies. layers
- * are full only when there are 64 of them, or when 64-bit digests or the address space are too small for another one.
+ * *was_new (may be NULL) is set on success to whether kith_filter_has() was false before. Below, `plan` is what
+ * kith_filter_plan_of() returns for the filter.
  *
- * Adding a key twice: bloom and blocked ignore the second add. Cuckoo and counting kinds store a second copy, and each
- * kith_filter_remove() removes one. A cuckoo kind cannot tell copies of a key from different keys with the same
- * fingerprint and the same two buckets. It has a short list for those that do not fit in these buckets, the stash. It
- * therefore stores up to plan.max_copies copies of a key in the buckets, fewer if other keys have taken the slots, and
- * further ones until the stash is full. *was_new (may be NULL) is
- * set on success to whether kith_filter_has() was false before. Cost: one hash, then 1 cache line (blocked,
- * blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). If both buckets of the key are full, which is common
- * near the capacity, a cuckoo kind also searches for a free slot. The search visits at most plan.search_slots slots,
- * whatever the keys are: it takes microseconds for keys that nobody chose, and less than a millisecond if it fails. */
+ * When a filter is full:
+ *   all kinds but layers  It holds as many keys as it was sized for. (bloom and blocked still accept a key for which
+ *                         has() is true already.)
+ *   Bloom kinds           Also if more cells are used than `capacity` distinct keys would normally use. There are two
+ *                         causes. bloom and blocked do not count a new key that is a false positive, so more keys may
+ *                         have been added than the count says. Or an attacker chose the keys; then keys_now of
+ *                         kith_filter_stats is far above the count
+ *   blocked kinds         (blocked, blocked_counting) Also if keys were chosen to crowd some of the 64-byte blocks, so
+ *                         that rate_now is more than 1.25 times what honest keys reach (docs/security.md). With honest
+ *                         keys this happens in fewer than one of 10^9 filters
+ *   cuckoo kinds          Also if no free slot is found for the key. For distinct keys up to the capacity this happens
+ *                         with probability plan.failure. It may happen earlier if few keys have many copies
+ *   layers                Only if there are 64 of them, or if 64-bit digests or the address space are too small for
+ *                         another one
+ *
+ * Adding a key twice. bloom and blocked ignore the second add. Counting and cuckoo kinds store a second copy, and each
+ * kith_filter_remove() removes one. A counting kind stores up to plan.max_copies copies (layers of it: in all layers
+ * together).
+ *
+ * A cuckoo kind cannot tell copies of a key from different keys with the same fingerprint and the same two buckets. It
+ * stores up to plan.max_copies of all these in the two buckets, or fewer if other keys have taken slots there, and
+ * further ones in a short list, the stash. It returns KITH_E_COPIES only if the key is stored already, no slot can be
+ * freed for another copy, and the stash is full; otherwise KITH_E_FULL. With insert=walk there is no stash, and
+ * KITH_E_COPIES means that the key is stored plan.max_copies times. Layers of a cuckoo kind also return KITH_E_COPIES
+ * if all layers together have 2 * plan.max_copies + s copies of the key, where s is the size of one stash in entries.
+ *
+ * Cost: one hash, then 1 cache line (blocked, blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). If both
+ * buckets of the key are full, which is common near the capacity, a cuckoo kind also searches for a free slot. The
+ * search visits at most plan.search_slots slots, whatever the keys are: it takes microseconds for keys that nobody
+ * chose, and less than a millisecond if it fails. */
 KITH_API KITH_MUST_USE kith_status kith_filter_add(kith_filter *filter, const void *key, size_t key_bytes,
                                                    bool *was_new);
 
 /* Removes one copy of a key. Remove ONLY keys that were added. If has() returns true for a key that was not added,
- * removing it can lose another key of the set. The filter cannot detect this. If you cannot be sure
- * that a key was added, use kith/exact.h.
+ * removing it can lose another key of the set. The filter cannot detect this. If you cannot be sure that a key was
+ * added, use kith/exact.h.
  *
- * Returns KITH_E_ABSENT if has() returns false for this key; KITH_E_AMBIGUOUS (layers) if more than one layer may hold
- * the key, because removing it from the wrong one could lose another key; KITH_E_UNSUPPORTED, KITH_E_READONLY,
- * KITH_E_BUSY or KITH_E_CORRUPT as kith_filter_add() does. */
+ * Returns KITH_OK, or
+ *   KITH_E_ABSENT       has() returns false for this key, or the filter has no keys
+ *   KITH_E_AMBIGUOUS    (layers) more than one layer may hold the key, and removing it from the wrong one could lose
+ *                       another key
+ *   KITH_E_UNSUPPORTED  the filter does not have KITH_CAN_REMOVE
+ *   KITH_E_READONLY, KITH_E_BUSY, KITH_E_CORRUPT  as kith_filter_add()
+ * After any of these the filter is unchanged. */
 KITH_API KITH_MUST_USE kith_status kith_filter_remove(kith_filter *filter, const void *key, size_t key_bytes);
 
 /* Returns true if the key is in the set. If it is not, returns true with a probability of at most the rate, and
@@ -251,7 +266,7 @@ KITH_API size_t kith_filter_has_many_parallel(const kith_filter *filter, const u
 
 /* Adds digests one after the other. Stops at the first that fails and returns its code. *done (may be NULL) is set to
  * the number of digests before that one: all of them are in the filter. Bit i of the bitmap `was_new` (may be NULL) is
- * set to what kith_filter_add() returns in *was_new for digest i. Both are written on failure as well. */
+ * set to what kith_filter_add() returns in *was_new for digest i. *done and `was_new` are also written on failure. */
 KITH_API KITH_MUST_USE kith_status kith_filter_add_many(kith_filter *filter, const uint64_t *digests, size_t n,
                                                         uint64_t *was_new, size_t *done);
 
@@ -294,21 +309,24 @@ KITH_API void kith_adder_close(kith_adder *adder);
 /* ---- two filters ----
  *
  * Both must have equal kind, options, size, capacity, rate, hash, seed or secret key, and recipe: make them with
- * kith_filter_create_like() or from equal specs. Otherwise the calls return KITH_E_MISMATCH. All three calls also
- * return KITH_E_UNSUPPORTED and KITH_E_BUSY. merge and intersect also return KITH_E_READONLY, KITH_E_ARGUMENT if both
- * arguments are the same filter, and KITH_E_CORRUPT if one of them was opened with KITH_OPEN_LAZY and is damaged. */
+ * kith_filter_create_like() or from equal specs. Otherwise the calls return KITH_E_MISMATCH. They return
+ * KITH_E_UNSUPPORTED if the kind cannot do this: layers and static kinds support none of the three calls, and only
+ * bloom and blocked support intersect and subset. KITH_E_BUSY: adders are open. merge and intersect also return
+ * KITH_E_READONLY, KITH_E_ARGUMENT if both arguments are the same filter, and KITH_E_CORRUPT if one of them was opened
+ * with KITH_OPEN_LAZY and is damaged. */
 
 /* Adds everything in `from` to `into`. bloom and blocked: the result has the bits of a filter to which all keys of both
  * were added. Counting kinds: counters are added, up to their maximum. Cuckoo kinds: a key that is in both has
  * the copies of both. A merge that fails changes nothing.
  *
  * Returns KITH_OK, or
- *   KITH_E_FULL    bloom and blocked: the union would be full (see kith_filter_add), and its rate, computed
- *                  from its bits, is above the promise. (The sets may have keys in common, so the number of keys in the
- *                  union is not known; the count becomes an estimate, at most the capacity.)
+ *   KITH_E_FULL    bloom and blocked: the counts add up to more than the capacity, or more bits would be set than
+ *                  `capacity` keys normally set; and the rate of the union, computed from its bits, is above the
+ *                  promise. (The sets may have keys in common, so the number of keys in the union is not known. The
+ *                  count becomes an estimate, at most the capacity.)
  *                  Other kinds: the counts add up to more than the capacity; or (counting kinds) more counters would
  *                  be in use than `capacity` keys normally use; or (cuckoo kinds) there is no free slot for a key.
- *                  Blocked kinds: keys were chosen to crowd some of the 64-byte blocks (see kith_filter_add).
+ *                  Blocked kinds: also if keys were chosen to crowd some of the 64-byte blocks (see kith_filter_add)
  *   KITH_E_COPIES  cuckoo kinds: a key would have more copies than the filter can store
  *   KITH_E_MEMORY  cuckoo kinds, which need memory for a copy of `into`, to restore it if the merge fails */
 KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
@@ -357,9 +375,9 @@ typedef struct kith_filter_stats {
     uint64_t cells;      /* number of bits, counters or slots; of all layers */
     uint64_t cells_used; /* number of cells that are not 0 */
     double load;         /* cells_used / cells */
-    uint64_t stuck;      /* counting kinds: counters at their maximum, which are never decremented */
+    uint64_t stuck;      /* counting kinds: number of counters at their maximum, which are never decremented */
     unsigned layers;     /* 1, or the number of layers */
-    uint64_t file_bytes;
+    uint64_t file_bytes; /* as kith_filter_file_bytes */
 } kith_filter_stats;
 
 #define KITH_FILTER_STATS_INIT                                                                                         \
@@ -391,9 +409,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_check(const kith_filter *filter, 
  *
  * A program that turns input into keys (lower case, trimmed, decoded from hex) must do the same whenever it uses the
  * filter, or its keys are not found. The recipe is a number below 2^48 that records how; 0 means that keys are the
- * bytes that were given. The library stores it in the header and compares it: merge, intersect and subset return
- * KITH_E_MISMATCH for filters of different recipes. It never interprets it. docs/format.md lists the recipes of the
- * kith tool.
+ * bytes that were given. The library stores the recipe in the header and never interprets it, but merge, intersect and
+ * subset return KITH_E_MISMATCH for filters of different recipes. docs/format.md lists the recipes of the kith tool.
  *
  * Notes are pairs of strings for anything else worth keeping with the filter, such as where the keys came from. They
  * are part of the block, with their own checksum, and are verified even by a lazy open. */
@@ -423,9 +440,11 @@ KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, co
  *                      key; in overlap it is fingerprint * 2, plus 1 in the second slot of a window
  *   fuse, ribbon       one call per cell of the key. `wanted` is what this cell would have to hold, with the other
  *                      cells as they are, for their XOR to be the fingerprint of the key. So `holds` equals `wanted` in
- *                      all of the calls or in none. (The exception are keys in the stash of a ribbon filter, a short
- *                      and usually empty list of digests that did not fit into its cells: they are in the set, and
- *                      `holds` differs from `wanted` in all calls) */
+ *                      all of the calls or in none. (Exceptions are keys in the stash of a ribbon filter, a short and
+ *                      usually empty list of digests that did not fit into its cells: they are in the set, but `holds`
+ *                      differs from `wanted` in all calls)
+ *   layers             the newest layer first, each as above, until one of them may have the key. A layer's cells are
+ *                      numbered after those of all older layers */
 typedef void (*kith_look)(void *context, uint64_t cell, uint64_t holds, uint64_t wanted);
 
 /* Like kith_filter_has_digest(), and calls `look` for every cell that it reads. Slow. */
@@ -519,7 +538,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_adopt(void *bytes, size_t byte_co
  * truncates the file, lookups raise SIGBUS. Use KITH_OPEN_COPY where that can happen: then the file is read once, into
  * memory of its size, and a file that becomes shorter while it is read gives KITH_E_TRUNCATED.
  *
- * Returns KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_TOO_LARGE, and the codes of kith_filter_view(). */
+ * Returns KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO (errno EISDIR or EINVAL: not a regular file), KITH_E_TOO_LARGE
+ * if the file exceeds the address space, and the codes of kith_filter_view(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *allocator,
                                                     kith_filter **filter);
 
@@ -542,8 +562,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_open_fd(int fd, unsigned flags, c
  *
  * Layers in separate blocks are written without joining them. This needs memory for the checksums: 8 bytes per 64 KiB.
  *
- * Returns KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (for the checksums, or in the
- * kernel), KITH_E_BUSY, or KITH_E_CORRUPT and KITH_E_JOURNAL as kith_filter_bytes() does. */
+ * Returns KITH_E_NO_SPACE, KITH_E_NO_FILE (the folder does not exist), KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (for
+ * the checksums, or in the kernel), KITH_E_BUSY, or KITH_E_CORRUPT and KITH_E_JOURNAL as kith_filter_bytes() does. */
 KITH_API KITH_MUST_USE kith_status kith_filter_save(kith_filter *filter, const char *path);
 
 #ifdef __cplusplus

@@ -6,9 +6,9 @@
  *
  * Use the default, XXH3, if nobody else chooses the keys: row ids, names of your own files, measurements. Use SipHash
  * if an attacker may choose keys. With a known hash, an attacker can choose keys that fill a filter, or keys that are
- * false positives. A secret key does not protect against everything: a key that was found to be a false positive
- * remains one as long as the keys that cause it are in the filter, unless the filter is rebuilt with another secret
- * key, and whoever can read the file can read the secret key. */
+ * false positives. SipHash does not protect against everything. A key that was found to be a false positive remains one
+ * as long as the keys that cause it are in the filter; only a rebuild with another secret key changes that. And whoever
+ * can read the file can read the secret key. */
 #ifndef KITH_HASH_H
 #define KITH_HASH_H
 
@@ -25,12 +25,12 @@ typedef enum kith_hash_id {
 
 #define KITH_HASH_KEY_BYTES 16 /* size of the secret key of SipHash */
 
-/* A hash with its seed or secret key. All zero bytes are valid and the default: XXH3 with seed 0. All filters with the
- * default have the same hash, so filters that were built by different programs can be merged. */
+/* A hash with its seed or secret key. A struct of zeros is the default, XXH3 with seed 0. All filters with the default
+ * have the same hash, so filters that were built by different programs can be merged. */
 typedef struct kith_hash {
     kith_hash_id id;
     uint64_t seed;                    /* XXH3 only; must be 0 for SipHash */
-    uint8_t key[KITH_HASH_KEY_BYTES]; /* SipHash only; must be 0 for XXH3 */
+    uint8_t key[KITH_HASH_KEY_BYTES]; /* SipHash only; must be all 0 for XXH3 */
 } kith_hash;
 
 /* Sets *hash to SipHash with a new random secret key from the system. KITH_E_RANDOM: the system has no random bytes. */
@@ -49,7 +49,7 @@ typedef struct kith_key {
 /* Compute the digests of n keys, the same as kith_digest() returns. kith_digest_many() takes references to keys,
  * kith_digest_packed() keys of key_bytes bytes each, stored without gaps. Both take less time than n calls of
  * kith_digest(). With XXH3 they save the overhead of the calls. With SipHash, on a processor with AVX2, they hash eight
- * keys in parallel, and take about 0.6 of the time for keys of 16 bytes. */
+ * keys in parallel: keys of 16 bytes take about 0.6 times as long as in single calls. */
 KITH_API void kith_digest_many(const kith_hash *hash, const kith_key *keys, size_t n, uint64_t *digests);
 KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t key_bytes, size_t n,
                                  uint64_t *digests);

@@ -1,4 +1,4 @@
-/* kith/kith.h: includes all headers of libkith. */
+/* kith/kith.h: includes all headers of libkith. (kith/reader.h, for programs without the library, is separate.) */
 #ifndef KITH_KITH_H
 #define KITH_KITH_H
 

@@ -4,15 +4,18 @@
  * of bytes. Give any two in a kith_filter_spec, and kith_filter_plan() computes the third and describes the filter.
  * kith_filter_create() and kith_filter_build() take the same spec and make what the plan says: file_bytes is the exact
  * size of the saved file and of the block in memory. There are two exceptions. A filter that grows starts with this
- * size. A static filter may be larger if it is built, against the rules, from numbers that are not hashes
- * (kith_filter_build says by how much).
+ * size. A static filter may have another size if it is built, against the rules, from numbers that are not hashes
+ * (see kith_filter_build).
  *
  * Words that the headers of filters use:
  *     kind         a sort of filter: kith/filter.h lists them
  *     Bloom kind   bloom, blocked, counting, blocked_counting; the last two are the counting kinds
- *     cuckoo kind  cuckoo and overlap. A key is in a slot of one of two buckets. In overlap the buckets have two slots
- *                  and overlap: slots 0 and 1 are one, slots 1 and 2 the next, and so on (docs/format.md has the
- *                  details). These buckets are called windows
+ *     fingerprint  a few bits of a key's hash, by which cuckoo and static kinds recognise the key
+ *     cuckoo kind  cuckoo and overlap. The fingerprint of a key is in a slot of one of two buckets. In overlap the
+ *                  buckets have two slots and overlap: slots 0 and 1 are one, slots 1 and 2 the next, and so on
+ *                  (docs/format.md has the details). These buckets are called windows
+ *     stash        in cuckoo kinds, a short list. More keys may have the same fingerprint and the same two buckets than
+ *                  these buckets have slots; those that do not fit are stored in the list
  *     static kind  fuse and ribbon: built from a complete list of keys, and not changed after that
  *     layers       a scalable filter (Almeida et al. 2007): a list of filters of one other kind, the inner kind. It
  *                  grows by appending a larger one
@@ -79,7 +82,9 @@ typedef struct kith_filter_spec {
 #define KITH_FILTER_SPEC_INIT                                                                                          \
     { sizeof(kith_filter_spec), 0, 0, 0, 0, 0, 0, 0, {KITH_HASH_XXH3, 0, {0}}, 0, 0, 0, 0, 0 }
 
-/* Describes the filter that kith_filter_create() or kith_filter_build() would make. */
+/* Describes the filter that kith_filter_create() or kith_filter_build() would make. Initialise with KITH_PLAN_INIT. A
+ * program that was compiled with an older header has a smaller struct_bytes; it is accepted, and only its fields are
+ * written. */
 typedef struct kith_plan {
     size_t struct_bytes; /* sizeof(kith_plan): set by KITH_PLAN_INIT */
     const char *kind;
@@ -96,22 +101,20 @@ typedef struct kith_plan {
     unsigned hashes;           /* k: bits or counters per key; 0 for cuckoo and static kinds */
     unsigned fingerprint_bits; /* 0 for Bloom kinds */
     unsigned lines;            /* about how many cache lines a lookup reads (layers: per layer). One more is read if a
-                                  bucket, window or cell crosses the end of a line (already included for ribbon); small
-                                  tables that stay in cache are not counted */
+                                  bucket, window or cell crosses the end of a line (for ribbon this is included). What
+                                  usually stays in cache, such as a small table of ribbon, is not counted */
     unsigned max_copies;       /* how often one key can be stored; 1 without KITH_CAN_COPIES. Cuckoo kinds store a few
-                                  copies more, until a stash is full: see kith_filter_add(). Layers of a cuckoo kind
-                                  store at most 2 * max_copies + s copies in all layers together, where s is the size of
-                                  one stash in entries */
+                                  copies more, until a stash is full: see kith_filter_add(), also for layers */
     double failure;            /* probability that `capacity` distinct keys do not all fit */
     const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
     uint64_t search_slots;     /* the most slots that one add visits when it has to move entries to free a slot,
-                                  whatever the keys are. To visit a slot is to examine its entry. The slots of the
-                                  other bucket (or window) of that entry are tested for an empty one as well, but do
-                                  not count as visited. A slot that is visited twice counts twice. 0 for kinds that do
-                                  not search. At most 2 * 16,384: the search, and a second pass that looks for an entry
-                                  that can go to the stash. overlap: up to 4,096 more, because a simpler search is
-                                  tried first. With insert=walk: twice the slots of `max` buckets (the walk, and the
-                                  way back). For layers: search_slots of the newest layer */
+                                  whatever the keys are; 0 for kinds that do not search. At most 2 * 16,384: the search,
+                                  and a second pass that looks for an entry that can go to the stash. overlap: up to
+                                  4,096 more, because a simpler search is tried first. With insert=walk: twice the slots
+                                  of `max` buckets (the walk, and the way back). layers: that of the newest layer.
+                                  To visit a slot is to examine its entry. The slots of the other bucket (or window) of
+                                  that entry are tested for an empty one as well, but do not count as visited. A slot
+                                  that is visited twice counts twice */
     unsigned lookup_cells;     /* how many cells a lookup reads at most (layers: per layer): the bits or counters of the
                                   key, its candidate slots (cuckoo kinds), or the cells whose XOR is compared with the
                                   fingerprint (static kinds). ribbon: 64, of which about half are XORed. Of two static
@@ -146,9 +149,11 @@ typedef struct kith_plan {
  *   KITH_E_KIND         unknown kind; or spec->kind does not have all of spec->needs, and layers of it do not either;
  *                       or (kind NULL) no kind with its default options, and no layers of a kind, has all of
  *                       spec->needs
- *   KITH_E_UNSUPPORTED  spec->needs has KITH_CAN_ADD and the kind is static, or layers were given a static inner kind
- *   KITH_E_OPTION       options without a kind, an option that the kind does not have, a value out of range, options
- *                       that exclude each other, or (static kinds) fewer fingerprint bits than the rate needs
+ *   KITH_E_UNSUPPORTED  spec->kind is static and spec->needs has KITH_CAN_ADD or KITH_CAN_GROW, or the option inner=…
+ *                       names a static kind
+ *   KITH_E_OPTION       options without a kind, an option that the kind does not have or that is given twice, a value
+ *                       out of range, options that exclude each other, or (static kinds) fewer fingerprint bits than
+ *                       the rate needs
  *   KITH_E_CAPACITY     neither capacity nor bytes are given
  *   KITH_E_RATE         only the capacity is given, or the rate is NaN, infinite, negative or at least 1
  *   KITH_E_TOO_LARGE    larger than spec->max_bytes or than the address space; too many notes; or (static kinds) a rate
@@ -158,14 +163,16 @@ typedef struct kith_plan {
  *                       than 60 together, or capacity / 2^64 is more than a hundredth of the rate
  *
  * plan->failure is at most 10^-9. For cuckoo kinds (and layers of them) it is at most 1.1 * 10^-8: 10^-9 for the case
- * that no free slot is found, and 10^-8 for the case that a stash overflows. If more keys have the same fingerprint and
- * the same two buckets than these buckets have slots, those that do not fit are stored in a short list, the stash. The
- * filter is divided into regions of at most 2^18 slots (more only with b=1 or alternate=xor), and each region has its
- * own stash (cuckoo with insert=walk has none and uses wider fingerprints instead). All this holds for distinct keys
- * that nobody chose to attack the filter. The planner does not change what an option fixes: the fingerprint bits (f),
- * the counters per key (k), or insertion by random walk. (A walk is selected by insert=walk, or by any max other than
- * its default of 500; max is the number of entries that a walk may move.) If one of these options is given, `failure`
- * may be higher, and it is only an estimate: with fingerprints of a few bits it is too low by a factor of about two. */
+ * that no free slot is found, and 10^-8 for the case that a stash overflows. A cuckoo filter is divided into regions of
+ * at most 2^18 slots (more only with b=1 or alternate=xor), and each region has its own stash. (cuckoo with insert=walk
+ * has none and uses wider fingerprints instead.) All this holds for distinct keys that nobody chose to attack the
+ * filter.
+ *
+ * plan->failure may be higher if an option fixes what the planner would choose: the fingerprint bits (f), the counters
+ * per key (k), or insertion by random walk. (A walk is selected by insert=walk, or by any max other than its default of
+ * 500; max is the number of entries that a walk may move.) With very short fingerprints, plan->failure is also far too
+ * low: large filters of kind overlap with f=2 or f=3, and of kind cuckoo with b=2 and f=4, are often full before they
+ * have reached their capacity. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 
 /* An option of a kind, given in spec.options as "name=value". Several are separated by blanks or commas. */

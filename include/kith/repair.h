@@ -7,25 +7,27 @@
  *
  * The file has a checksum for each page of 64 KiB of the filter's body, so it is known which pages are damaged.
  *
- *   restored exactly   a header with one wrong byte, a page that had only zeros, and a page with one flipped bit. Also
- *                      wrong checksums of sound pages: where a page and its checksum disagree, a checksum of all
- *                      checksums, in the header, shows which of the two is wrong. This is tried for at most ten pages;
+ *   restored exactly   A header with one wrong byte, a page that had only zeros, and a page with one flipped bit. Also
+ *                      wrong checksums of sound pages: where a page and its checksum disagree, the header, which has a
+ *                      checksum of all checksums, shows which of the two is wrong. This is tried for at most ten pages;
  *                      if more disagree, all of them count as damaged. The search for a flipped bit is slow, so only
- *                      four damaged pages of 64 KiB are searched, the first ones. A smaller page of n bytes counts as
- *                      (n / 65,536)^2 pages; a page that had only zeros is recognised without a search
+ *                      the first four damaged pages are searched. (A page of n < 65,536 bytes counts as (n / 65,536)^2
+ *                      of a page.) A page that had only zeros is recognised without a search
  *   Bloom kinds        Every cell (bit or counter) of a damaged page is set to its largest value. No key is lost, but
  *                      there are more false positives: kith_filter_stats.rate_now. Keys can be added only if the
  *                      filter is not too full because of this. If all pages are damaged, nothing can be saved
- *   cuckoo, overlap    The bytes of a damaged page are kept. A key whose entry has a wrong byte is no longer found; all
- *                      other keys of the page still are. keys_at_risk bounds the number of keys that are lost
+ *   cuckoo, overlap    The bytes of a damaged page are kept. A key whose entry has a wrong byte is no longer found; the
+ *                      other keys of the page usually still are. (If wrong bytes look like more entries than the
+ *                      capacity allows, some entries of damaged pages are cleared.) keys_at_risk bounds the number of
+ *                      keys that are lost
  *   fuse, ribbon       A damaged page is kept as it is. A key is found only if all bits that its lookup reads are
  *                      intact; keys_at_risk is the number of all keys. Build the filter again, if you have the keys
  *   layers             Each layer is repaired as a filter of its kind. A layer of which nothing can be saved becomes
  *                      empty
  *
- * Of a store, the valid records of the journal are applied, including those after a damaged one. Records that are
- * missing are counted. The keys that they added may be lost. Once something is lost, removals are not repeated: a
- * removal of a key that is not there could remove another key. The keys that they removed are then still found. */
+ * Of a store, the valid records of the journal are applied, including those after a damaged one. Missing records are
+ * counted. The keys that they added may be lost. Once keys may be missing, removals are not repeated: to remove a key
+ * that is not there could remove another key. So the keys of these removals are still found. */
 #ifndef KITH_REPAIR_H
 #define KITH_REPAIR_H
 
@@ -96,7 +98,8 @@ typedef struct kith_repair_report {
  *   KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND
  *   KITH_E_MEMORY     out of memory. (A file of the wrong size is in memory twice for a short time)
  *   KITH_E_ARGUMENT   report->struct_bytes is not valid
- *   KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO: the file cannot be opened
+ *   KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO   the file, or the journal of a store, cannot be opened. (If there is
+ *                     no journal, the result is KITH_OK, and report->journal says so)
  *
  * Cost: reads the file once. The search for a flipped bit takes about three seconds for each of up to four pages. */
 KITH_API KITH_MUST_USE kith_status kith_repair(const char *path, const kith_allocator *allocator,

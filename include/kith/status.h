@@ -4,9 +4,9 @@
  * file are exactly as they were before the call, with these exceptions:
  *
  *   - Calls for many keys (_many, kith_builder_add_keys) keep the keys before the one that failed.
- *   - A save that fails when it syncs the folder may already have replaced the file, if that cannot be undone
+ *   - If the last step of a save fails, the sync of the folder, the new file may be in place already
  *     (kith_filter_save).
- *   - After a failed kith_builder_finish() or kith_builder_each() no digests can be added.
+ *   - After a failed kith_builder_finish(), and after some failures of kith_builder_each(), no digests can be added.
  *   - kith_store_create() and kith_store_convert() leave a complete new store if only opening it fails. So does
  *     kith_store_replace(), and its handle is then read-only. kith_store_create() in place of a damaged store may leave
  *     a plain file with the new content.
@@ -100,7 +100,7 @@ typedef enum kith_status {
 /* Returns the name of a status, such as "KITH_E_FULL", or "KITH_E_?" if there is no such status. Never NULL. */
 KITH_API const char *kith_status_name(kith_status status);
 
-/* Returns the text of a status from the list above. Never NULL. */
+/* Returns the text of a status from the list above, or another text if there is no such status. Never NULL. */
 KITH_API const char *kith_status_text(kith_status status);
 
 #ifdef __cplusplus

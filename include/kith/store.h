@@ -1,8 +1,8 @@
 /* kith/store.h: a filter file that takes changes one by one and survives crashes.
  *
  * A plain filter file is replaced as a whole by kith_filter_save(). A store is a filter file, the snapshot, together
- * with a journal of the operations since then. An add appends a few bytes to the journal, whatever the size of the
- * filter. A checkpoint writes a new snapshot and starts a new journal.
+ * with a journal of the operations (adds and removals) since the snapshot was written. An add appends a few bytes to
+ * the journal, whatever the size of the filter. A checkpoint writes a new snapshot and starts a new journal.
  *
  *     FILE            the snapshot: the bytes of a filter, with a mark that it belongs to a store
  *     FILE-journal    the operations since the snapshot: digests, never keys
@@ -16,9 +16,9 @@
  *     status = kith_store_close(store);
  *
  * Order. An operation is appended to the journal, synced, applied to the filter in memory and then acknowledged: the
- * call returns. If options.sync is not KITH_SYNC_CALL, a call may return before its operation is synced. The operation
- * is then only written: it survives the end of the process, but not a power cut. kith_store_durable() tells the two
- * apart.
+ * call returns. A synced operation is durable. If options.sync is not KITH_SYNC_CALL, a call may return before its
+ * operation is synced. The operation is then only written: it survives the end of the process, but not a power cut.
+ * kith_store_durable() says whether all operations are durable.
  *
  * Recovery. kith_store_open() maps the snapshot and repeats the operations in the journal. Every operation that was
  * acknowledged as durable is there, no operation is there twice, and of a batch all operations are there or none. The
@@ -33,15 +33,16 @@
  * One writer at a time: a second one gets KITH_E_LOCKED. Any number of readers (KITH_STORE_READ), also in other
  * processes, see the state at the time of opening, and newer operations after kith_store_refresh().
  *
- * Failures. A call that fails leaves the store as it was, except that calls for many keys keep the operations before
- * the one that failed, that a failed commit rolls its batch back, and that the record of an operation that the filter
- * refuses (for example with KITH_E_FULL) stays in the journal. If it is no longer certain what is on the disk, because
- * a sync of the journal failed, or because a rollback or the replacement of a file could be neither completed nor
- * undone, the store becomes read-only. (A failed sync is not repeated, because the second one may succeed although the
- * data is lost.) After a failed sync, the store also returns to the state of the last successful one, if it can, in the
- * file and in memory: operations since then, which were not acknowledged as durable, are gone. When a store is
- * read-only, kith_store_info.failure says why, all later changes return KITH_E_READONLY, and kith_store_close() returns
- * the failure. What was acknowledged as durable before is still on the disk. After KITH_E_IO, KITH_E_NO_SPACE,
+ * Failures. A call that fails leaves the store as it was, with three exceptions. Calls for many keys keep the
+ * operations before the one that failed. A failed commit rolls its batch back. And the record of an operation that the
+ * filter refuses (for example with KITH_E_FULL) stays in the journal.
+ *
+ * The store becomes read-only if it is no longer certain what is on the disk: because a sync of the journal failed, or
+ * because a rollback or the replacement of a file could be neither completed nor undone. kith_store_info.failure then
+ * says why, all later changes return KITH_E_READONLY, and kith_store_close() returns the failure. What was acknowledged
+ * as durable before is still on the disk. A failed sync is not repeated, because the second one may succeed although
+ * the data is lost. Instead the store returns to the state of the last successful sync, if it can, in the file and in
+ * memory: operations since then, which were not acknowledged as durable, are gone. After KITH_E_IO, KITH_E_NO_SPACE,
  * KITH_E_PERMISSION and KITH_E_NO_FILE, errno holds the reason.
  *
  * A damaged snapshot. Opening verifies only the headers and the notes of the snapshot, not its body, so that it takes
@@ -95,7 +96,7 @@ typedef struct kith_store_options {
     int lock; /* 0, the default: the store opens and locks FILE-lock itself. If the caller has locked that file already,
                  with flock(LOCK_EX), this is its descriptor + 1 (because descriptor 0 is valid), and the store does not
                  lock the file once more. On success the descriptor belongs to the store, which closes it; on failure it
-                 is still the caller's */
+                 is still the caller's. Ignored with KITH_STORE_READ: the descriptor stays the caller's */
     bool no_map; /* read the snapshot into memory and verify it, instead of mapping it: for files that somebody else may
                     truncate, which would raise SIGBUS in a map (network file systems, folders of other users). Costs a
                     read of the whole file, and memory of its size, each time that the snapshot is opened; during a
@@ -114,9 +115,9 @@ typedef struct kith_store_options {
 /* Creates a store that contains the keys of `filter`, and opens it for writing. The filter itself is only read (its
  * checksums may be updated, as by kith_filter_save()), and still belongs to you.
  *
- * If there is a plain file at `path`, it is replaced by the same rules as in kith_filter_save(). If there is a store,
- * it stays the same store and only gets other content: its journal is replaced by an empty one, and readers see the new
- * content after a refresh. A crash leaves either the old content or the new one.
+ * If there is a file at `path` that is not a store, it is replaced by the same rules as in kith_filter_save(). If there
+ * is a store, it stays the same store and only gets other content: its journal is replaced by an empty one, and readers
+ * see the new content after a refresh. A crash leaves either the old content or the new one.
  *
  * A store that cannot be opened, because it is damaged or has no journal, is replaced by a new one. Call kith_repair()
  * before, if you need what can be saved. A crash or a failure leaves the damaged store with its journal, or the new
@@ -124,9 +125,12 @@ typedef struct kith_store_options {
  *
  * Returns KITH_E_UNSUPPORTED if the filter is of a static kind, KITH_E_LOCKED if the store is open for writing,
  * KITH_E_JOURNAL if there is a file FILE-journal that is not a journal of kith, KITH_E_RANDOM, KITH_E_ARGUMENT for
- * malformed options, and the codes of kith_filter_save(). Apart from the case above, a failure leaves the old file,
- * unless the new files were written and only could not be opened (KITH_E_MEMORY, KITH_E_IO): then the new store is
- * complete, and kith_store_open() opens it. */
+ * malformed options, KITH_E_TOO_LARGE if there is a store already whose operations need more than options->max_bytes,
+ * and the codes of kith_filter_save().
+ *
+ * A failure leaves the old file, except in place of a damaged store (see above). There is one more exception: if the
+ * new files were written and only could not be opened (KITH_E_MEMORY, KITH_E_IO), the new store is complete, and
+ * kith_store_open() opens it. */
 KITH_API KITH_MUST_USE kith_status kith_store_create(const char *path, kith_filter *filter,
                                                      const kith_store_options *options, kith_store **store);
 
@@ -150,6 +154,7 @@ KITH_API KITH_MUST_USE kith_status kith_store_convert(const char *path, const ki
  *   KITH_E_CORRUPT    a record of the journal that had been synced is damaged, or a header is. No file is changed
  *   KITH_E_TOO_LARGE  the operations in the journal need more than options->max_bytes
  *   KITH_E_ARGUMENT   unknown flags, or malformed options
+ *   KITH_E_NO_SPACE   for a writer, which writes the end of the journal again before it syncs it
  * and the codes of kith_filter_open(). KITH_E_IO with errno EINVAL: FILE-lock is not an empty regular file.
  *
  * Cost: a few system calls, and about as long as the operations in the journal took. Memory: the pages of the snapshot
@@ -224,19 +229,19 @@ KITH_API KITH_MUST_USE kith_status kith_store_rollback(kith_store *store);
 /* Syncs all operations. When it returns KITH_OK, they are durable. Returns KITH_E_BUSY inside a batch. */
 KITH_API KITH_MUST_USE kith_status kith_store_sync(kith_store *store);
 
-/* Does what is due: a sync (KITH_SYNC_INTERVAL) and a checkpoint (options.checkpoint_bytes, checkpoint_ms). Calls that
- * change the store do the same, but a checkpoint that fails there does not fail the call: its status is in
- * kith_store_info, and the next attempt is made when the journal has grown by another checkpoint_bytes, or after
- * another checkpoint_ms. */
+/* Does what is due: a sync (KITH_SYNC_INTERVAL) and a checkpoint (options.checkpoint_bytes, checkpoint_ms), and returns
+ * the status of the one that fails. Inside a batch it does nothing. Calls that change the store do the same, but a
+ * checkpoint that fails there does not fail the call: its status is in kith_store_info. The next attempt is made when
+ * the journal has grown by another checkpoint_bytes, or after another checkpoint_ms. */
 KITH_API KITH_MUST_USE kith_status kith_store_tick(kith_store *store);
 
 /* Writes a new snapshot and starts a new journal, unless there were no operations since the last checkpoint.
  *
- * Returns KITH_E_CORRUPT if the old snapshot is damaged, KITH_E_BUSY inside a batch, and the codes of
- * kith_filter_save(). After a failure the store can be used as before, with one exception: it is read-only
- * (kith_store_info.failure) if the new journal is in place but cannot be opened, or if it is not certain that the old
- * one is still in place. Cost: reads the old snapshot, writes a new one. Memory that the changed pages needed is free
- * afterwards. */
+ * Returns KITH_E_CORRUPT if the old snapshot is damaged (if its header is, also the other codes of kith_filter_view()),
+ * KITH_E_BUSY inside a batch, and the codes of kith_filter_save(). After a failure the store can be used as before,
+ * with one exception: it is read-only (kith_store_info.failure) if the new journal is in place but cannot be opened, or
+ * if it is not certain that the old one is still in place. Cost: reads the old snapshot, writes a new one. Memory that
+ * the changed pages needed is free afterwards. */
 KITH_API KITH_MUST_USE kith_status kith_store_checkpoint(kith_store *store);
 
 /* Replaces the whole content of the store by the keys of `filter`, which may be of another kind, and starts a new
@@ -264,10 +269,11 @@ KITH_API bool kith_store_has(const kith_store *store, const void *key, size_t ke
 
 /* For a store opened with KITH_STORE_READ: applies the operations that the writer has committed since, whether they are
  * synced or not, or opens the store again if there was a checkpoint. *changed (may be NULL) is set to whether anything
- * was new. On failure the store is as before. There is one exception: if some of the new operations were applied, and
- * the state before them could not be loaded again, lookups may see these operations, and kith_store_info.failure is set
- * until a later kith_store_refresh() succeeds, which then opens both files again. Returns KITH_OK for a writer, whose
- * state is always current. Otherwise the codes of kith_store_open(). */
+ * was new. A writer is always current, and gets KITH_OK.
+ *
+ * Returns the codes of kith_store_open(). On failure the store is as before. There is one exception: if some of the new
+ * operations were applied, and the state before them could not be loaded again, lookups may see these operations.
+ * kith_store_info.failure is then set until a later kith_store_refresh(), which opens both files again, succeeds. */
 KITH_API KITH_MUST_USE kith_status kith_store_refresh(kith_store *store, bool *changed);
 
 /* Returns whether every operation that this handle has acknowledged is durable: false if some are only written, or if
@@ -284,7 +290,7 @@ typedef struct kith_store_info {
     size_t struct_bytes;        /* sizeof(kith_store_info): set by KITH_STORE_INFO_INIT */
     uint64_t sequence;          /* number of the last journal record; records are numbered from 1 on */
     uint64_t synced;            /* highest sequence number that is durable; 0 for a reader, which cannot know */
-    uint64_t snapshot_sequence; /* of the last record that the snapshot includes */
+    uint64_t snapshot_sequence; /* number of the last record that the snapshot includes */
     uint64_t generation;        /* number of journals that this store has had */
     uint64_t journal_bytes;     /* size of the journal */
     uint64_t snapshot_bytes;    /* size of the snapshot */

@@ -72,7 +72,8 @@ typedef struct kith_table_spec {
  *   KITH_E_OPTION     the options are not valid for this kind
  *   KITH_E_KEY        key_bytes is not 0, 4, 8 or 16, or the kind does not support it
  *   KITH_E_TOO_LARGE  this machine cannot address a table of this capacity; or the capacity of a bitset is larger than
- *                     its universe, the integers below its option `universe`
+ *                     its universe, the integers below its option `universe`; or this option is above 2^32 and keys
+ *                     have 4 bytes
  *   KITH_E_MEMORY     out of memory
  *   KITH_E_RANDOM     seed is 0 and the system has no random bytes */
 KITH_API KITH_MUST_USE kith_status kith_table_create(const kith_table_spec *spec, kith_table **table);
@@ -182,7 +183,7 @@ typedef struct kith_table_stats {
     uint64_t count;
     uint64_t slots;    /* current number of slots; chain: number of chains; bitset: size of the universe */
     double load;       /* count / slots; chain: average keys per chain */
-    uint64_t bytes;    /* all memory that the table uses now */
+    uint64_t bytes;    /* all memory that the table uses now, including a mapped file */
     uint64_t longest;  /* a lookup of a key in the table reads at most this many slots or nodes; 0: it is empty */
     uint64_t rehashes; /* times that new hash functions were drawn without growing, since the table was created or
                           opened. (A growth may draw new functions as well) */
