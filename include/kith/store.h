@@ -96,7 +96,7 @@ typedef struct kith_store_options {
     int lock; /* 0, the default: the store opens and locks FILE-lock itself. If the caller has locked that file already,
                  with flock(LOCK_EX), this is its descriptor + 1 (because descriptor 0 is valid), and the store does not
                  lock the file once more. On success the descriptor belongs to the store, which closes it; on failure it
-                 is still the caller's. Ignored with KITH_STORE_READ: the descriptor stays the caller's */
+                 is still the caller's. Must be 0 with KITH_STORE_READ */
     bool no_map; /* read the snapshot into memory and verify it, instead of mapping it: for files that somebody else may
                     truncate, which would raise SIGBUS in a map (network file systems, folders of other users). Costs a
                     read of the whole file, and memory of its size, each time that the snapshot is opened; during a
