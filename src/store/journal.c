@@ -207,7 +207,7 @@ kith_status kithi_journal_find(kithi_journal *j, kithi_journal_search *search, k
             search->offset += record_bytes(r->count);
             return KITH_OK;
         }
-        if (search->hashed > 16 * (file_bytes + KITHI_RECORD_BYTES_MAX))
+        if (search->hashed > 16 * (file_bytes + KITHI_JOURNAL_RECORD_BYTES_MAX))
             return KITH_E_CORRUPT;
     }
     return KITH_OK;

@@ -20,8 +20,8 @@
 #define KITHI_JOURNAL_HEADER_BYTES 64
 #define KITHI_RECORD_HEADER_BYTES 40
 #define KITHI_RECORD_DIGESTS_MAX 8192 /* 64 KiB: a bound for the memory and the time that a forged record can cost */
-#define KITHI_RECORD_BYTES_MAX (KITHI_RECORD_HEADER_BYTES + 8 * KITHI_RECORD_DIGESTS_MAX)
-#define KITHI_JOURNAL_WINDOW_BYTES (4 * (size_t)KITHI_RECORD_BYTES_MAX) /* must hold at least one record */
+#define KITHI_JOURNAL_RECORD_BYTES_MAX (KITHI_RECORD_HEADER_BYTES + 8 * KITHI_RECORD_DIGESTS_MAX)
+#define KITHI_JOURNAL_WINDOW_BYTES (4 * (size_t)KITHI_JOURNAL_RECORD_BYTES_MAX) /* must hold at least one record */
 
 typedef struct kithi_journal_head {
     uint8_t id[KITHI_STORE_ID_BYTES];

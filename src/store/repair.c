@@ -332,11 +332,11 @@ static kith_status next_newer(kithi_journal *j, kithi_journal_search *at, uint64
 }
 
 /* Sets *last to the number of the last record that counts (see the head of this file), whether that record can be found
- * or not. Sets report.tail_bytes to the number of bytes after the last record that counts and was found. */
-static kith_status find_last(repair *r, kithi_journal *j, uint64_t *last) {
+ * or not. */
+static kith_status find_last(const repair *r, kithi_journal *j, uint64_t *last) {
     kithi_journal_search at = {.offset = KITHI_JOURNAL_HEADER_BYTES};
     kithi_record record;
-    uint64_t seen = 0, end = KITHI_JOURNAL_HEADER_BYTES, file_bytes;
+    uint64_t seen = 0;
     bool found = true;
     *last = j->head.base > r->mark.sequence ? j->head.base : r->mark.sequence;
     while (found) {
@@ -349,12 +349,7 @@ static kith_status find_last(repair *r, kithi_journal *j, uint64_t *last) {
         uint64_t proven = (record.flags & KITHI_RECORD_OPEN) != 0 ? record.synced_sequence : record.sequence;
         if (proven > *last)
             *last = proven;
-        if (seen <= *last)
-            end = at.offset;
     }
-    if (r->files.size(r->files.context, j->file, &file_bytes) != 0)
-        return kithi_status_from_errno(errno);
-    r->report.tail_bytes = file_bytes > end ? file_bytes - end : 0;
     return KITH_OK;
 }
 
@@ -371,8 +366,9 @@ static void report_lost_records(repair *r, uint64_t from, uint64_t to, uint64_t 
         r->report.operations_lost_max += bytes > headers ? (bytes - headers) / 8 : 0;
 }
 
+/* Applies the records that count and are newer than the snapshot. Adds what is lost to the report. */
 static kith_status apply_journal(repair *r, kithi_journal *j) {
-    uint64_t last, expected = r->mark.sequence + 1;
+    uint64_t last, expected = r->mark.sequence + 1, seen = 0, end = KITHI_JOURNAL_HEADER_BYTES, file_bytes;
     kithi_journal_search at = {.offset = KITHI_JOURNAL_HEADER_BYTES};
     kithi_record record;
     kith_status status = find_last(r, j, &last);
@@ -383,9 +379,13 @@ static kith_status apply_journal(repair *r, kithi_journal *j) {
     while (status == KITH_OK) {
         bool found;
         uint64_t before = at.offset;
-        status = next_newer(j, &at, expected - 1, &record, &found);
+        status = next_newer(j, &at, seen, &record, &found);
         if (status != KITH_OK || !found || record.sequence > last)
             break;
+        seen = record.sequence;
+        end = at.offset;
+        if (seen < expected) /* the snapshot contains it */
+            continue;
         uint64_t record_at = at.offset - KITHI_RECORD_HEADER_BYTES - 8 * (uint64_t)record.count;
         if (record.sequence > expected)
             report_lost_records(r, expected, record.sequence, record_at - before);
@@ -393,9 +393,14 @@ static kith_status apply_journal(repair *r, kithi_journal *j) {
         r->report.records++;
         status = r->is_exact ? kithi_store_replay_record(r->filter, &record, &r->stopped) : apply_inexact(r, &record);
     }
-    if (status == KITH_OK && expected <= last)
+    if (status == KITH_OK && r->files.size(r->files.context, j->file, &file_bytes) != 0)
+        status = kithi_status_from_errno(errno);
+    if (status != KITH_OK)
+        return status;
+    r->report.tail_bytes = file_bytes > end ? file_bytes - end : 0;
+    if (expected <= last)
         report_lost_records(r, expected, last + 1, r->report.tail_bytes);
-    return status;
+    return KITH_OK;
 }
 
 static kith_status repair_journal(repair *r) {

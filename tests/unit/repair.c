@@ -431,6 +431,32 @@ TEST(a_batch_without_its_end_is_not_applied) {
     }
 }
 
+/* The commit of a batch is damaged. A record of the next batch, which was not committed, proves that it was there. */
+TEST(applied_records_of_a_batch_are_not_in_the_ignored_tail) {
+    new_disk();
+    kith_filter *model = make_store("bloom", N);
+    kith_store *store;
+    uint64_t key = 100, other = 200;
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
+    CHECK_OK(kith_store_begin(store));
+    CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
+    CHECK_OK(kith_store_commit(store));
+    CHECK_OK(kith_store_begin(store));
+    CHECK_OK(kith_store_add(store, &other, sizeof other, NULL));
+    struct disk_bytes journal = kept(JOURNAL);
+    CHECK_OK(kith_store_close(store));
+    put_back(JOURNAL, &journal);
+    uint64_t commit_at = record_at(N / 2 + 2);
+    flip(JOURNAL, commit_at + 20, 1);
+    kith_filter *got = repaired(0);
+    CHECK(kith_filter_has(got, &key, sizeof key) && !kith_filter_has(got, &other, sizeof other));
+    CHECK_EQ_U64(report.records, N / 2 + 1);
+    CHECK_EQ_U64(report.tail_bytes, journal.n - commit_at);
+    kith_filter_free(got);
+    free(journal.at);
+    kith_filter_free(model);
+}
+
 TEST(the_header_of_the_journal_is_restored) {
     new_disk();
     kith_filter *model = make_store("cuckoo", N);
