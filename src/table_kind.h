@@ -19,7 +19,7 @@
  *     key of 16 bytes       | key: 16                        | value: 8 |
  *     byte string           | pointer: 8 | length: 8         | value: 8 |      the string is in the table's arena
  */
-#define KITHI_RECORD_BYTES_MAX 24
+#define KITHI_TABLE_RECORD_BYTES_MAX 24
 
 /* Like kith_key, but `bytes` is a pointer to uint8_t instead of void. */
 typedef struct kithi_key {

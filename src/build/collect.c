@@ -5,7 +5,7 @@
  *     when full    Sort by part and drop repeats within each part. If a quarter or more were repeats, continue to
  *                  collect in memory; otherwise write a spill, which empties the memory.
  *     at the end   If there is a spill, the digests in memory are spilled, too. Then each part is read from all spills
- *                  and searched for repeats. If there is none, the distinct digests are counted in memory.
+ *                  and searched for repeats. If there is no spill, the distinct digests are counted in memory.
  *
  * Repeats within a spill are dropped before it is written. So the file has a digest at most once per spill, however
  * often it is repeated. If the digests are hashes, all parts therefore have nearly equal sizes.

@@ -61,7 +61,7 @@ static const kith_option OPTIONS[] = {
     {"alternate", "halves|simple|xor", "halves",
      "how one bucket of a key is computed from the other; xor rounds the number of buckets up to a power of two"},
     {"insert", "auto|search|walk", "auto",
-     "how a slot is freed: breadth-first search or random walk; auto: search, unless max is given"},
+     "how a slot is freed: breadth-first search or random walk; auto: search, unless max is not the default"},
     {"max", "50..10000", "500", "how many entries a random walk may move"},
 };
 

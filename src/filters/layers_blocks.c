@@ -13,9 +13,10 @@
  * notes.
  *
  * Growing needs memory for the new layer and for the handles. Until both are allocated nothing changes. The size that
- * the file would have after the growth is compared with the limit (kith_filter_set_limit). Apart from the handles, the
- * memory in use is at most that size. The memory itself is not compared, because it depends on which layers are in the
- * filter's block. The result of an add must depend on nothing but the filter's bytes, the limit and the digest. */
+ * the file would have after the growth is compared with the limit (kith_filter_set_limit). The memory in use is at most
+ * that size, apart from the handles and the memory in which cuckoo kinds search for free slots. The memory itself is
+ * not compared, because it depends on which layers are in the filter's block. The result of an add must depend on
+ * nothing but the filter's bytes, the limit and the digest. */
 #include "filters/layers_blocks.h"
 
 #include <assert.h>

@@ -19,9 +19,9 @@ double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layo
 /* A normal variable is this many standard deviations or more above its mean with probability 1 in 1000. */
 static const double QUANTILE_DEVIATIONS = 3.0902;
 
-/* The fill limit is this many standard deviations above the mean. The rate limit of blocked filters is exceeded with
- * the probability with which a normal variable exceeds its mean by this many standard deviations (lognormal_quantile).
- * Both protect against keys that were chosen to fill or crowd the filter. */
+/* The fill limit is this many standard deviations above the mean. The rate limit of blocked filters is a quantile of a
+ * lognormal distribution (lognormal_quantile), which is exceeded as rarely as this fill limit. Both limits protect
+ * against keys that were chosen to fill or crowd the filter. */
 static const double LIMIT_DEVIATIONS = 6;
 
 /* The mean and variance of the number of cells that some keys have hit. See kithi_fill_limit() in the header. */

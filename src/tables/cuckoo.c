@@ -28,8 +28,8 @@ static const kith_option OPTIONS[] = {
     [KITHI_CUCKOO_TABLE_OPTION_B] = {"b", "1..8", "8", "slots per bucket"},
     [KITHI_CUCKOO_TABLE_OPTION_INSERT] =
         {"insert", "auto|search|walk", "auto",
-         "how a slot is freed for a new key; auto: walk for d = 2 and b = 1, or with an "
-         "option of a walk, else search"},
+         "how a slot is freed for a new key; auto: walk for d = 2 and b = 1, or if max, start or evict is not the "
+         "default, else search"},
     [KITHI_CUCKOO_TABLE_OPTION_LOAD] =
         {"load", "0..100", "0", "grow when this percentage of slots is used; 0: a default that depends on d and b"},
     [KITHI_CUCKOO_TABLE_OPTION_WALK_MAX] =
@@ -103,7 +103,7 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
         kithi_record_set_value(t, c->records + slot * t->record_bytes, value);
         return KITH_OK;
     }
-    uint8_t record[KITHI_RECORD_BYTES_MAX];
+    uint8_t record[KITHI_TABLE_RECORD_BYTES_MAX];
     if (!kithi_record_make(t, key, value, record))
         return KITH_E_MEMORY;
     kith_status status = kithi_cuckoo_table_put_absent(t, record, hash);

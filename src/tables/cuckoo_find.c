@@ -18,8 +18,8 @@ typedef struct shape {
     bool is_default; /* this is DEFAULT_SHAPE */
 } shape;
 
-static const shape DEFAULT_SHAPE = {KITHI_CUCKOO_TABLE_D_DEFAULT, KITHI_CUCKOO_TABLE_B_DEFAULT, KITHI_RECORD_BYTES_MAX,
-                                    true};
+static const shape DEFAULT_SHAPE = {KITHI_CUCKOO_TABLE_D_DEFAULT, KITHI_CUCKOO_TABLE_B_DEFAULT,
+                                    KITHI_TABLE_RECORD_BYTES_MAX, true};
 
 static inline shape shape_of(const kith_table *t) {
     const kithi_cuckoo_table *c = t->state;

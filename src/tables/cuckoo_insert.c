@@ -9,7 +9,7 @@
  *                     buckets if d > 2.
  *
  * insert=auto is the walk for d = 2 and b = 1, for which it was analysed, and whenever an option of walks (max, start,
- * evict) is given; otherwise it is the search.
+ * evict) does not have its default; otherwise it is the search.
  *
  * The literature describes several variants of the walk. Options select them:
  *
@@ -158,7 +158,7 @@ static uint64_t other_bucket(kith_table *t, const kithi_cuckoo_table *c, const k
  * `hash` is the hash value of its key. */
 static void swap_in(const kith_table *t, const kithi_cuckoo_table *c, uint64_t bucket, unsigned slot,
                     uint8_t *displaced, uint64_t hash, uint64_t from) {
-    uint8_t other[KITHI_RECORD_BYTES_MAX];
+    uint8_t other[KITHI_TABLE_RECORD_BYTES_MAX];
     if (from != OUTSIDE)
         kithi_trace(t, KITH_STEP_MOVE, from, bucket * c->b + slot);
     kithi_record_copy(t, other, kithi_cuckoo_table_record(t, c, bucket, slot));
@@ -169,7 +169,7 @@ static void swap_in(const kith_table *t, const kithi_cuckoo_table *c, uint64_t b
 /* Inserts a record by a walk that starts in `bucket`. `hash` is the hash value of the record's key. Returns false if
  * the walk finds no free slot; every entry is then back in its old slot. */
 static bool walk(kith_table *t, const kithi_cuckoo_table *c, uint64_t bucket, const uint8_t *record, uint64_t hash) {
-    uint8_t displaced[KITHI_RECORD_BYTES_MAX];
+    uint8_t displaced[KITHI_TABLE_RECORD_BYTES_MAX];
     kithi_record_copy(t, displaced, record);
     uint64_t from = OUTSIDE;
     uint64_t max = kithi_cuckoo_table_walk_max(t, c, t->count + 1), steps = 0;

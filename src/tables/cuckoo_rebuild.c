@@ -125,7 +125,7 @@ static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo_t
         .one_hash = t->family == KITH_FAMILY_XXH3 || t->family == KITH_FAMILY_SIPHASH,
     };
     c->default_shape = c->d == KITHI_CUCKOO_TABLE_D_DEFAULT && c->b == KITHI_CUCKOO_TABLE_B_DEFAULT &&
-                       !c->partitioned && c->one_hash && t->record_bytes == KITHI_RECORD_BYTES_MAX;
+                       !c->partitioned && c->one_hash && t->record_bytes == KITHI_TABLE_RECORD_BYTES_MAX;
     if (buckets > BUCKETS_MAX || !body_bytes_of(buckets, c->b, t->record_bytes, body_bytes) ||
         !kithi_block_bytes(*body_bytes, &c->block_bytes))
         return KITH_E_TOO_LARGE;

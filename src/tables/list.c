@@ -88,7 +88,7 @@ static bool get(const kith_table *t, const kithi_key *key, uint64_t *value) {
 }
 
 static kith_status append(kith_table *t, const kithi_key *key, uint64_t value) {
-    uint8_t record[KITHI_RECORD_BYTES_MAX];
+    uint8_t record[KITHI_TABLE_RECORD_BYTES_MAX];
     if (!kithi_record_make(t, key, value, record))
         return KITH_E_MEMORY;
     if (t->count == list_of(t)->slots) {

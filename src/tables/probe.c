@@ -218,7 +218,7 @@ static void sweep(const kith_table *t, probe *p) {
     p->longest = 0;
     for (uint64_t i = 0; i < p->slots; i++) {
         while (p->controls[i] == WAITING) {
-            uint8_t waiting[KITHI_RECORD_BYTES_MAX];
+            uint8_t waiting[KITHI_TABLE_RECORD_BYTES_MAX];
             memcpy(waiting, record_at(t, p, i), t->record_bytes);
             kithi_key key = kithi_record_key(t, waiting);
             search s = find_free(t, p, hash_of(p, &key), WAITING);
@@ -358,7 +358,7 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
     }
     if (s.outcome == FULL)
         return KITH_E_FULL;
-    uint8_t record[KITHI_RECORD_BYTES_MAX];
+    uint8_t record[KITHI_TABLE_RECORD_BYTES_MAX];
     if (!kithi_record_make(t, key, value, record))
         return KITH_E_MEMORY;
     if (t->count == p->keys_max) {

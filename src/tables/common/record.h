@@ -49,7 +49,7 @@ static inline void kithi_record_copy(const kith_table *t, uint8_t *to, const uin
     if (t->record_bytes == 16)
         memcpy(to, from, 16);
     else
-        memcpy(to, from, KITHI_RECORD_BYTES_MAX);
+        memcpy(to, from, KITHI_TABLE_RECORD_BYTES_MAX);
 }
 
 /* Writes a record. If the key is a byte string, copies it into the arena. Returns false if there is no memory. */
