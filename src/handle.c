@@ -73,7 +73,7 @@ kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_byt
     if (kind == NULL)
         return KITH_E_KIND;
     kithi_shape shape;
-    status = kithi_head_check(&head, kind->params);
+    status = kithi_head_check(&head, kind->params_mask);
     if (status == KITH_OK)
         status = kind->shape(&head, &shape);
     if (status == KITH_OK)

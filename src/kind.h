@@ -43,7 +43,7 @@ typedef enum kithi_page_state {
 
 /* The damage to a body that a repair works on (salvage.h). */
 typedef struct kithi_damage {
-    const uint8_t *page; /* the state of each page, a kithi_page_state */
+    const uint8_t *page_states; /* a kithi_page_state for each page */
     uint64_t pages;
     uint64_t keys_at_risk;       /* result: at most this many keys may no longer be found. UINT64_MAX: not known */
     struct kithi_salvage *whole; /* the repair of the whole block, whose budget all layers of a filter share
@@ -82,8 +82,8 @@ typedef struct kithi_kernels {
 #define KITHI_BODY_PARTS_MAX 64 /* the most pieces of memory that a body may consist of */
 
 typedef struct kithi_kind {
-    uint16_t id;    /* stored in files; never reused */
-    uint8_t params; /* bit i is set if the kind uses parameter i; parameters that it does not use are 0 in files */
+    uint16_t id;         /* stored in files; never reused */
+    uint8_t params_mask; /* bit i is set if the kind uses parameter i; parameters that it does not use are 0 in files */
     kith_kind_info info;
 
     /* Chooses head->params for a request; the caller has checked capacity and rate and copied them to *head. A kind

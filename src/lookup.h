@@ -40,9 +40,9 @@ typedef struct kithi_inner_block {
 } kithi_inner_block;
 
 typedef struct kithi_lookup {
-    uint16_t id;    /* stored in files; never reused */
-    uint8_t params; /* bit i is set if the kind uses parameter i; parameters that it does not use are 0 in files */
-    bool adds;      /* keys can be added to an existing filter; only such kinds can be layers of another filter */
+    uint16_t id;         /* stored in files; never reused */
+    uint8_t params_mask; /* bit i is set if the kind uses parameter i; parameters that it does not use are 0 in files */
+    bool adds;           /* keys can be added to an existing filter; only such kinds can be layers of another filter */
     /* Copies the parameters into a struct with names. It does not check them: head->params may hold anything. */
     kithi_geometry (*decode)(const kithi_head *head);
     /* Computes sizes from head->params, which may come from a hostile file. KITH_E_CORRUPT if they are out of range.

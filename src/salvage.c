@@ -270,7 +270,7 @@ kith_status kithi_salvage_body(uint8_t *block, uint64_t block_bytes, uint64_t pr
     uint64_t expected_bytes;
     if (kind == NULL)
         return KITH_E_KIND;
-    kith_status status = kithi_head_check(head, kind->params);
+    kith_status status = kithi_head_check(head, kind->params_mask);
     if (status == KITH_OK)
         status = kind->shape(head, &shape);
     if (status == KITH_OK &&

@@ -256,7 +256,7 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
 }
 
 /* Adds n digests. Each round of the loop adds, without checks, as many as certainly are not refused and need no spot
- * check (kithi_lanes_safe). If there are none, it adds the next digest with all checks. */
+ * check (kithi_lanes_safe_adds). If there are none, it adds the next digest with all checks. */
 KITHI_INLINE uint64_t add_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
                                          unsigned lanes) {
     kith_filter *f = args->writable;
@@ -268,7 +268,7 @@ KITHI_INLINE uint64_t add_many_for_lanes(const kithi_lanes_block_ops *ops, const
     if (!in_cache)
         kithi_lanes_prefetch_first(f, digests, n);
     while (*done < n) {
-        size_t to = *done + kithi_lanes_safe(f, n - *done);
+        size_t to = *done + kithi_lanes_safe_adds(f, n - *done);
         if (to == *done) {
             bool is_new = false;
             kith_status status = kithi_add_one(f, digests[*done], &is_new);
@@ -429,7 +429,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 
 const kithi_kind kithi_kind_blocked = {
     .id = KITHI_BLOCKED_ID,
-    .params = KITHI_LANES_PARAMS_MASK,
+    .params_mask = KITHI_LANES_PARAMS_MASK,
     .info =
         {
             .name = "blocked",

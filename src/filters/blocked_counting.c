@@ -494,7 +494,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 
 const kithi_kind kithi_kind_blocked_counting = {
     .id = KITHI_BLOCKED_COUNTING_ID,
-    .params = KITHI_LANES_PARAMS_MASK,
+    .params_mask = KITHI_LANES_PARAMS_MASK,
     .info =
         {
             .name = "blocked_counting",

@@ -362,7 +362,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 
 const kithi_kind kithi_kind_bloom = {
     .id = KITHI_BLOOM_ID,
-    .params = KITHI_SLICES_PARAMS_MASK,
+    .params_mask = KITHI_SLICES_PARAMS_MASK,
     .info =
         {
             .name = "bloom",

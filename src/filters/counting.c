@@ -395,7 +395,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 
 const kithi_kind kithi_kind_counting = {
     .id = KITHI_COUNTING_ID,
-    .params = KITHI_COUNTING_PARAMS_MASK,
+    .params_mask = KITHI_COUNTING_PARAMS_MASK,
     .info =
         {
             .name = "counting",

@@ -270,7 +270,7 @@ static void recount(kith_filter *f) {
 
 const kithi_kind kithi_kind_cuckoo = {
     .id = KITHI_CUCKOO_ID,
-    .params = KITHI_CUCKOO_PARAMS_MASK,
+    .params_mask = KITHI_CUCKOO_PARAMS_MASK,
     .info =
         {
             .name = "cuckoo",

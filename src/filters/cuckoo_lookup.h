@@ -86,13 +86,14 @@ static inline kith_status kithi_cuckoo_shape(const kithi_head *head, kithi_shape
 }
 
 /* A lookup in a geometry that is not plain. In a plain one (plan/geometry.h) every bucket is one word that begins at
- * bit 0 of a byte, so kithi_cf_has_plain() needs fewer instructions. */
+ * bit 0 of a byte, so kithi_cf_has_byte_aligned() needs fewer instructions. */
 KITHI_OUTLINE bool kithi_cuckoo_has_general(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
     return kithi_cf_has(&kithi_cuckoo_layout, g, body, digest);
 }
 
 KITHI_INLINE bool kithi_cuckoo_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
-    return g->cf.plain ? kithi_cf_has_plain(&g->cf, body, digest) : kithi_cuckoo_has_general(&g->cf, body, digest);
+    return g->cf.byte_aligned ? kithi_cf_has_byte_aligned(&g->cf, body, digest)
+                              : kithi_cuckoo_has_general(&g->cf, body, digest);
 }
 
 static const kithi_lookup kithi_lookup_cuckoo = {

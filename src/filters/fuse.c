@@ -288,7 +288,7 @@ static const char *check(const kith_filter *f) {
 
 const kithi_kind kithi_kind_fuse = {
     .id = KITHI_FUSE_ID,
-    .params = KITHI_FUSE_PARAMS_MASK,
+    .params_mask = KITHI_FUSE_PARAMS_MASK,
     .info =
         {
             .name = "fuse",

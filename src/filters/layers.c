@@ -401,7 +401,7 @@ static const char *check(const kith_filter *f) {
 
 const kithi_kind kithi_kind_layers = {
     .id = KITHI_LAYERS_ID,
-    .params = KITHI_LAYERS_PARAMS_MASK,
+    .params_mask = KITHI_LAYERS_PARAMS_MASK,
     .info =
         {
             .name = "layers",

@@ -91,7 +91,7 @@ static uint64_t restore_headers(const kith_filter *f, kithi_salvage *whole, bool
 }
 
 kith_status kithi_layers_salvage(kith_filter *f, kithi_damage *damage) {
-    if (damage->page[0] != KITHI_PAGE_GOOD && !restore_directory(f))
+    if (damage->page_states[0] != KITHI_PAGE_GOOD && !restore_directory(f))
         return KITH_E_CORRUPT;
     bool lost[KITHI_LAYERS_MAX] = {false};
     uint64_t count = 0, missing = restore_headers(f, damage->whole, lost);

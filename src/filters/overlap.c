@@ -214,7 +214,7 @@ static void recount(kith_filter *f) {
 
 const kithi_kind kithi_kind_overlap = {
     .id = KITHI_OVERLAP_ID,
-    .params = KITHI_OVERLAP_PARAMS_MASK,
+    .params_mask = KITHI_OVERLAP_PARAMS_MASK,
     .info =
         {
             .name = "overlap",

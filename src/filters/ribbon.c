@@ -340,7 +340,7 @@ static const char *check(const kith_filter *f) {
 
 const kithi_kind kithi_kind_ribbon = {
     .id = KITHI_RIBBON_ID,
-    .params = KITHI_RIBBON_PARAMS_MASK,
+    .params_mask = KITHI_RIBBON_PARAMS_MASK,
     .info =
         {
             .name = "ribbon",

@@ -69,11 +69,9 @@ typedef struct kithi_cf_geometry {
     uint32_t last_byte;       /* the last byte that a place may reach, if the byte in which it begins is byte 0 */
     uint32_t last_shift;      /* number of the lowest bit of the last slot of a word */
     kithi_cf_form form;
-    /* `form` is KITHI_ONE_WORD, kithi_partner() computes the other place, and rest_shift is 0. (Not related to `usual`
-     * in kind.h.) */
-    bool usual;
-    bool plain; /* `usual` is true, and places are buckets that begin at a byte: nothing needs to be shifted */
-    uint32_t place_bytes; /* bytes from one place to the next, if `plain` */
+    bool common_case;     /* `form` is KITHI_ONE_WORD, kithi_partner() computes the other place, and rest_shift is 0 */
+    bool byte_aligned;    /* common_case is true, and places are buckets that begin at a byte: nothing is shifted */
+    uint32_t place_bytes; /* bytes from one place to the next, if byte_aligned */
     uint64_t low_bits;    /* a mask: the lowest bit of each slot of a word */
     uint64_t high_bits;   /* a mask: the highest bit of each slot of a word */
     /* A word with one field of slot_bits bits per slot. Field i (bits i * slot_bits … (i + 1) * slot_bits - 1) is the

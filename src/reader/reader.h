@@ -102,7 +102,7 @@ static inline kith_status kithi_reader_check(const uint8_t *block, uint64_t bloc
     if (*kind == KITHI_READER_KINDS)
         return KITH_E_KIND;
     const kithi_lookup *lookup = kithi_reader_lookups[*kind];
-    status = kithi_head_check(head, lookup->params);
+    status = kithi_head_check(head, lookup->params_mask);
     if (status == KITH_OK)
         status = lookup->shape(head, &shape);
     if (status == KITH_OK && lookup->inner_kind != NULL) {

@@ -542,7 +542,7 @@ TEST(a_repair_counts_stash_entries_that_it_drops_as_lost) {
     (void)kith_filter_look(f, digest, overwrite_slot, f);
 
     uint8_t pages[64] = {KITHI_PAGE_BAD};
-    kithi_damage damage = {.page = pages, .pages = (head.body_bytes + KITHI_PAGE_BYTES - 1) / KITHI_PAGE_BYTES};
+    kithi_damage damage = {.page_states = pages, .pages = (head.body_bytes + KITHI_PAGE_BYTES - 1) / KITHI_PAGE_BYTES};
     CHECK(damage.pages <= sizeof pages && KITHI_PAGE_GOOD == 0);
     CHECK_OK(f->kind->salvage(f, &damage));
     CHECK(!kith_filter_has_digest(f, digest));

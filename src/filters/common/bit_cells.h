@@ -204,13 +204,13 @@ static inline void kithi_bits_write(uint8_t *body, uint64_t from, uint64_t to, b
 static inline kith_status kithi_cells_salvage(kith_filter *f, kithi_damage *damage, unsigned width) {
     uint64_t end = f->shape.cells * width, bad = 0;
     for (uint64_t i = 0; i < damage->pages; i++)
-        bad += damage->page[i] == KITHI_PAGE_BAD;
+        bad += damage->page_states[i] == KITHI_PAGE_BAD;
     if (bad == damage->pages)
         return KITH_E_CORRUPT;
     for (uint64_t i = 0; i < damage->pages; i++) {
-        if (damage->page[i] == KITHI_PAGE_UNSURE)
+        if (damage->page_states[i] == KITHI_PAGE_UNSURE)
             damage->keys_at_risk = UINT64_MAX;
-        if (damage->page[i] != KITHI_PAGE_BAD)
+        if (damage->page_states[i] != KITHI_PAGE_BAD)
             continue;
         uint64_t from = 8 * KITHI_PAGE_BYTES * i;
         uint64_t to = from + 8 * (uint64_t)kithi_page_bytes(f->head.body_bytes, i);

@@ -128,8 +128,8 @@ static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, cons
         g->fingerprint_max = kithi_cf_fingerprint_max(layout, g);
         g->rest_shift = kithi_rest_shift(g->regions, g->places);
         kithi_cf_set_word_fields(layout, g);
-        g->usual = g->form == KITHI_ONE_WORD && g->rest_shift == 0 && g->alternate == KITHI_ALTERNATE_PARTNER;
-        g->plain = g->usual && g->place_bits != 0 && g->place_bits % 8 == 0;
+        g->common_case = g->form == KITHI_ONE_WORD && g->rest_shift == 0 && g->alternate == KITHI_ALTERNATE_PARTNER;
+        g->byte_aligned = g->common_case && g->place_bits != 0 && g->place_bits % 8 == 0;
     }
     return geometry;
 }
@@ -185,8 +185,8 @@ typedef struct kithi_cf_pair {
     uint64_t codes;
 } kithi_cf_pair;
 
-/* Finds the places of a digest. If `prefetch` is true, also prefetches them. If g->usual is true, callers may pass true
- * for `usual`, which makes it faster; otherwise they must pass false. */
+/* Finds the places of a digest. If `prefetch` is true, also prefetches them. If g->common_case is true, callers may
+ * pass true for `usual`, which makes it faster; otherwise they must pass false. */
 KITHI_INLINE void kithi_pair_locate(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint8_t *body,
                                     uint64_t digest, kithi_cf_pair *pair, bool prefetch, bool usual) {
     kithi_place at = kithi_place_of(digest, g->regions, g->places, usual ? 0 : (unsigned)g->rest_shift);
@@ -237,15 +237,15 @@ KITHI_OUTLINE bool kithi_cf_has_unusual(const kithi_cf_layout *layout, const kit
 
 KITHI_INLINE bool kithi_cf_has(const kithi_cf_layout *layout, const kithi_cf_geometry *g, const uint8_t *body,
                                uint64_t digest) {
-    if (!g->usual)
+    if (!g->common_case)
         return kithi_cf_has_unusual(layout, g, body, digest);
     kithi_cf_pair pair;
     kithi_pair_locate(layout, g, (uint8_t *)(uintptr_t)body, digest, &pair, false, true);
     return kithi_pair_has(g, &pair, KITHI_ONE_WORD);
 }
 
-/* A faster kithi_cf_has() for filters whose g->plain is true. */
-KITHI_INLINE bool kithi_cf_has_plain(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
+/* A faster kithi_cf_has() for filters whose g->byte_aligned is true. */
+KITHI_INLINE bool kithi_cf_has_byte_aligned(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
     kithi_place at = kithi_place_of(digest, g->regions, g->places, 0);
     uint64_t fingerprint = kithi_fingerprint(at, g->fingerprint_max), codes = fingerprint * g->low_bits;
     uint64_t other = kithi_partner(at.place, fingerprint, g->places);

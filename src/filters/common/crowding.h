@@ -215,7 +215,7 @@ KITHI_OUTLINE bool kithi_lanes_check_add(kith_filter *f, uint64_t digest, const 
 
 /* Returns how many of the next n digests can be added without a spot check and without checking the limits: none of
  * them is refused, whatever they are. Only for kinds whose keys cannot be removed. */
-static inline size_t kithi_lanes_safe(const kith_filter *f, size_t n) {
+static inline size_t kithi_lanes_safe_adds(const kith_filter *f, size_t n) {
     uint64_t safe = kithi_lanes_add_is_safe(f) ? f->crowding.next - f->head.count : 0;
     return safe < n ? (size_t)safe : n;
 }

@@ -144,7 +144,7 @@ KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter
     /* cppcheck-suppress uninitvar ; only the address is used */
     was_new = was_new != NULL ? was_new : &ignored;
     const kithi_cf_geometry *g = &f->geometry.cf;
-    if (!g->usual)
+    if (!g->common_case)
         return kithi_cf_add_unusual(layout, f, digest, was_new);
     kithi_cf_pair pair;
     kithi_pair_locate(layout, g, f->body, digest, &pair, false, true);
@@ -170,7 +170,7 @@ KITHI_OUTLINE kith_status kithi_cf_remove_unusual(const kithi_cf_layout *layout,
 
 KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
     const kithi_cf_geometry *g = &f->geometry.cf;
-    if (!g->usual)
+    if (!g->common_case)
         return kithi_cf_remove_unusual(layout, f, digest);
     kithi_cf_pair pair;
     kithi_pair_locate(layout, g, f->body, digest, &pair, false, true);
@@ -198,7 +198,7 @@ KITHI_OUTLINE uint64_t kithi_cf_copies_unusual(const kithi_cf_layout *layout, co
 }
 
 KITHI_INLINE uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
-    if (!f->geometry.cf.usual)
+    if (!f->geometry.cf.common_case)
         return kithi_cf_copies_unusual(layout, f, digest);
     kithi_cf_pair pair;
     kithi_pair_locate(layout, &f->geometry.cf, f->body, digest, &pair, false, true);
@@ -212,7 +212,7 @@ KITHI_INLINE uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith_
 #define KITHI_CF_CACHED_BYTES (UINT64_C(1) << 19)
 
 static inline bool kithi_cf_in_cache(const kith_filter *f) {
-    return f->geometry.cf.usual && f->head.body_bytes <= KITHI_CF_CACHED_BYTES;
+    return f->geometry.cf.common_case && f->head.body_bytes <= KITHI_CF_CACHED_BYTES;
 }
 
 /* Batches have `ahead`, a ring buffer with the places of the next KITHI_CF_AHEAD digests. This function fills it with

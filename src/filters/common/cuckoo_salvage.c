@@ -28,7 +28,7 @@ static bool bits_are_good(const body *b, uint64_t region, uint64_t from, uint64_
     uint64_t start = region * b->f->geometry.cf.stride;
     uint64_t last = (start + (to - 1) / 8) / KITHI_PAGE_BYTES;
     for (uint64_t page = (start + from / 8) / KITHI_PAGE_BYTES; page <= last; page++)
-        if (b->damage->page[page] != KITHI_PAGE_GOOD)
+        if (b->damage->page_states[page] != KITHI_PAGE_GOOD)
             return false;
     return true;
 }
