@@ -71,7 +71,7 @@ static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t regi
 }
 
 /* Sets the fields of *g for code that loads the slots of a place as words of up to 64 bits (kithi_cf_form):
- * `place_bits` and those after it, except `usual` and `plain`. */
+ * `place_bits` and those after it, except `common_case` and `byte_aligned`. */
 static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi_cf_geometry *g) {
     unsigned bits = (unsigned)g->slot_bits, slots = layout->place_slots(g);
     unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
@@ -186,13 +186,13 @@ typedef struct kithi_cf_pair {
 } kithi_cf_pair;
 
 /* Finds the places of a digest. If `prefetch` is true, also prefetches them. If g->common_case is true, callers may
- * pass true for `usual`, which makes it faster; otherwise they must pass false. */
+ * pass true for `common_case`, which makes it faster; otherwise they must pass false. */
 KITHI_INLINE void kithi_pair_locate(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint8_t *body,
-                                    uint64_t digest, kithi_cf_pair *pair, bool prefetch, bool usual) {
-    kithi_place at = kithi_place_of(digest, g->regions, g->places, usual ? 0 : (unsigned)g->rest_shift);
+                                    uint64_t digest, kithi_cf_pair *pair, bool prefetch, bool common_case) {
+    kithi_place at = kithi_place_of(digest, g->regions, g->places, common_case ? 0 : (unsigned)g->rest_shift);
     uint64_t fingerprint = kithi_fingerprint(at, g->fingerprint_max);
-    uint64_t place[2] = {at.place, usual ? kithi_partner(at.place, fingerprint, g->places)
-                                         : layout->other_place(g, at.place, fingerprint)};
+    uint64_t place[2] = {at.place, common_case ? kithi_partner(at.place, fingerprint, g->places)
+                                               : layout->other_place(g, at.place, fingerprint)};
     pair->codes = (fingerprint << layout->window_bits) * g->low_bits + (layout->windows ? g->code_steps : 0);
     uint8_t *region = body + at.region * g->stride;
     for (unsigned i = 0; i < 2; i++) {

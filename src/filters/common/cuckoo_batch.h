@@ -104,8 +104,8 @@ KITHI_INLINE uint64_t kithi_pair_count(const kithi_cf_geometry *g, const kithi_c
 
 /* ---- one key ----
  *
- * Each operation handles the usual case itself (`usual` of kithi_cf_geometry). For the other cases it calls a function
- * that is not inlined, so it stays small and needs no stack frame. */
+ * Each operation handles the common case itself (`common_case` of kithi_cf_geometry). For the other cases it calls a
+ * function that is not inlined, so it stays small and needs no stack frame. */
 
 /* Adds a key that has no empty candidate slot, or returns why it cannot be added. Also called if the filter is at its
  * capacity, even if a slot is empty. `is_new`: none of the slots holds the key's code. */
@@ -207,8 +207,9 @@ KITHI_INLINE uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith_
 
 /* ---- batches ---- */
 
-/* In a filter up to this size, if its geometry is `usual` (plan/geometry.h), add_many and remove_many do not locate and
- * prefetch places ahead: such a filter stays in the core's own caches, where this would only cost time. */
+/* In a filter up to this size, if it is a common case (`common_case` in plan/geometry.h), add_many and remove_many
+ * do not locate and prefetch places ahead: such a filter stays in the core's own caches, where this would only cost
+ * time. */
 #define KITHI_CF_CACHED_BYTES (UINT64_C(1) << 19)
 
 static inline bool kithi_cf_in_cache(const kith_filter *f) {
