@@ -1,7 +1,7 @@
 /* kith/cpu.h: choose the instruction set that filters use.
  *
- * The calls that look up, add, remove and merge keys of a filter or build a ribbon filter, kith_filter_stats_of() and,
- * with SipHash, kith_digest_many() and kith_digest_packed() have versions for some of the instruction sets below. If
+ * These calls have versions for some of the instruction sets below: lookups, adds, removals and merges of filters; the
+ * build of a ribbon filter; kith_filter_stats_of(); and, with SipHash, kith_digest_many() and kith_digest_packed(). If
  * there is no version for the processor, they run portable code, as all other calls do. The library chooses the best
  * instruction set that the processor supports when it first needs one. Results and the bytes of filters do not depend
  * on this choice, so the calls of this header are only for tests and measurements. */

@@ -8,8 +8,8 @@
  * The promise is about each single filter, not about the average of many. A filter of a cuckoo kind (cuckoo, overlap)
  * or of a static kind (fuse, ribbon) never exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting,
  * blocked_counting) that has reached its capacity exceeds it with a probability of at most 1/200. This holds unless an
- * attacker who knows the hash chooses the keys. kith_filter_stats_of() returns the exact rate of a filter at any time
- * (for layers: computed from the exact rates of the layers as if they were independent).
+ * attacker who knows the hash chooses the keys. kith_filter_stats_of() returns the rate of a filter at any time: for
+ * Bloom and cuckoo kinds the exact one.
  *
  *     kind              deletion   bits per key     cache lines   use it when
  *                                  at 1% / 0.1%     per lookup
@@ -119,8 +119,8 @@ typedef enum kith_build_flags {
  * Memory while it runs, in addition to the filter:
  *   - for a multiset, and for bloom, blocked and layers of them if the capacity is given, up to 140 MiB in all;
  *   - for a static kind 8 bytes per digest (more if there are repeats) and, for each thread, the working memory of one
- *     shard: up to 26 bytes per key of the shard. (24 if it has more than 0.74 million keys; more if it has fewer than
- *     10,000, but at most 300 KB in all.)
+ *     shard: up to 24 bytes per key of the shard if it has more than 0.74 million keys, up to 26 if it has 10,000 to
+ *     0.74 million, and at most 300 KB in all if it has fewer;
  *   - otherwise 11 bytes per digest, or up to 50 if most of the digests are repeats. */
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
                                                      unsigned flags, unsigned threads, kith_filter **filter);
@@ -199,7 +199,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  * further ones in a short list, the stash. It returns KITH_E_COPIES only if the key is stored already, no slot can be
  * freed for another copy, and the stash is full; otherwise KITH_E_FULL. With insert=walk there is no stash, and
  * KITH_E_COPIES means that the key is stored plan.max_copies times. Layers of a cuckoo kind also return KITH_E_COPIES
- * if all layers together have 2 * plan.max_copies + s copies of the key, where s is the size of one stash in entries.
+ * if all layers together have 2 * plan.max_copies + s copies of the key, where s is the number of entries that one
+ * stash can hold (0 to 64; the planner chooses it, and no call returns it).
  *
  * Cost: one hash, then 1 cache line (blocked, blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). If both
  * buckets of the key are full, which is common near the capacity, a cuckoo kind also searches for a free slot. The
@@ -320,10 +321,11 @@ KITH_API void kith_adder_close(kith_adder *adder);
  * the copies of both. A merge that fails changes nothing.
  *
  * Returns KITH_OK, or
- *   KITH_E_FULL    bloom and blocked: the counts add up to more than the capacity, or more bits would be set than
- *                  `capacity` keys normally set; and the rate of the union, computed from its bits, is above the
- *                  promise. (The sets may have keys in common, so the number of keys in the union is not known. The
- *                  count becomes an estimate, at most the capacity.)
+ *   KITH_E_FULL    bloom and blocked: the rate of the union, computed from its bits, is above the promise, and one of
+ *                  these is true as well: the counts add up to more than the capacity, or more bits would be set than
+ *                  `capacity` keys normally set. (If the rate is kept, the merge succeeds. The sets may have keys in
+ *                  common, so the number of keys in the union is not known. The count becomes an estimate, at most the
+ *                  capacity.)
  *                  Other kinds: the counts add up to more than the capacity; or (counting kinds) more counters would
  *                  be in use than `capacity` keys normally use; or (cuckoo kinds) there is no free slot for a key.
  *                  Blocked kinds: also if keys were chosen to crowd some of the 64-byte blocks (see kith_filter_add)
@@ -368,8 +370,9 @@ typedef struct kith_filter_stats {
     uint64_t count;      /* as kith_filter_count */
     uint64_t capacity;   /* as kith_filter_capacity */
     double rate;         /* the promise */
-    double rate_now;     /* the exact rate now: the share of all digests for which has() returns true (layers: computed
-                            from the exact rates of the layers as if they were independent) */
+    double rate_now;     /* the rate now: the share of all digests for which has() returns true. Bloom and cuckoo kinds:
+                            exact. Static kinds: 2^-fingerprint_bits, the mean over all seeds. layers: computed from the
+                            rates of the layers as if they were independent */
     double keys_now;     /* Bloom kinds, and layers of them: number of keys, estimated from the cells that are used;
                             other kinds: `count` */
     uint64_t cells;      /* number of bits, counters or slots; of all layers */

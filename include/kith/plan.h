@@ -146,11 +146,11 @@ typedef struct kith_plan {
  * Returns
  *   KITH_E_ARGUMENT     all three are given, or only bytes; or a struct is malformed: a wrong struct_bytes, a recipe of
  *                       more than 48 bits, a note without a name, two notes with the same name
- *   KITH_E_KIND         unknown kind; or spec->kind does not have all of spec->needs, and layers of it do not either;
- *                       or (kind NULL) no kind with its default options, and no layers of a kind, has all of
- *                       spec->needs
- *   KITH_E_UNSUPPORTED  spec->kind is static and spec->needs has KITH_CAN_ADD or KITH_CAN_GROW, or the option inner=…
- *                       names a static kind
+ *   KITH_E_KIND         unknown kind; or spec->kind does not have all of spec->needs, and layers of it do not either
+ *                       or are not tried, because options are given (then ask for kind "layers" with inner=…); or
+ *                       (kind NULL) no kind with its default options, and no layers of a kind, has all of spec->needs
+ *   KITH_E_UNSUPPORTED  spec->kind is static and spec->needs has KITH_CAN_ADD or, without options, KITH_CAN_GROW; or
+ *                       the option inner=… names a static kind
  *   KITH_E_OPTION       options without a kind, an option that the kind does not have or that is given twice, a value
  *                       out of range, options that exclude each other, or (static kinds) fewer fingerprint bits than
  *                       the rate needs

@@ -10,6 +10,8 @@
  *   - kith_store_create() and kith_store_convert() leave a complete new store if only opening it fails. So does
  *     kith_store_replace(), and its handle is then read-only. kith_store_create() in place of a damaged store may leave
  *     a plain file with the new content.
+ *   - A store that is opened for writing or created may leave a new empty file FILE-lock. kith_store_open() may also
+ *     have cut off the end of the journal, which was never acknowledged as durable.
  *   - A failed kith_store_refresh() may have applied some of the new operations.
  *   - A store records failed operations in its journal, and a failure of the disk may make it read-only (kith/store.h).
  *     kith_store_close() always frees it.

@@ -157,8 +157,8 @@ KITH_API KITH_MUST_USE kith_status kith_store_convert(const char *path, const ki
  *   KITH_E_NO_SPACE   for a writer, which writes the end of the journal again before it syncs it
  * and the codes of kith_filter_open(). KITH_E_IO with errno EINVAL: FILE-lock is not an empty regular file.
  *
- * Cost: a few system calls, and about as long as the operations in the journal took. Memory: the pages of the snapshot
- * that these operations change. */
+ * Cost: a few system calls, and about as long as the operations in the journal took. Memory: the system's pages
+ * (usually 4 KiB) of the mapped snapshot that these operations change; with options.no_map, the whole snapshot. */
 KITH_API KITH_MUST_USE kith_status kith_store_open(const char *path, unsigned flags, const kith_store_options *options,
                                                    kith_store **store);
 
@@ -240,8 +240,8 @@ KITH_API KITH_MUST_USE kith_status kith_store_tick(kith_store *store);
  * Returns KITH_E_CORRUPT if the old snapshot is damaged (if its header is, also the other codes of kith_filter_view()),
  * KITH_E_BUSY inside a batch, and the codes of kith_filter_save(). After a failure the store can be used as before,
  * with one exception: it is read-only (kith_store_info.failure) if the new journal is in place but cannot be opened, or
- * if it is not certain that the old one is still in place. Cost: reads the old snapshot, writes a new one. Memory that
- * the changed pages needed is free afterwards. */
+ * if it is not certain that the old one is still in place. Cost: reads the old snapshot, writes a new one. The
+ * memory of changed pages of the mapped snapshot is free afterwards. */
 KITH_API KITH_MUST_USE kith_status kith_store_checkpoint(kith_store *store);
 
 /* Replaces the whole content of the store by the keys of `filter`, which may be of another kind, and starts a new
