@@ -85,8 +85,8 @@ static inline kith_status kithi_cuckoo_shape(const kithi_head *head, kithi_shape
     return kithi_cf_shape(&kithi_cuckoo_layout, &g, shape);
 }
 
-/* A lookup in a geometry that is not plain. In a plain one (plan/geometry.h) every bucket is one word that begins at
- * bit 0 of a byte, so kithi_cf_has_byte_aligned() needs fewer instructions. */
+/* A lookup in a geometry whose byte_aligned is false. Otherwise (plan/geometry.h) every bucket is one word that begins
+ * at bit 0 of a byte, so kithi_cf_has_byte_aligned() needs fewer instructions. */
 KITHI_OUTLINE bool kithi_cuckoo_has_general(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
     return kithi_cf_has(&kithi_cuckoo_layout, g, body, digest);
 }

@@ -28,9 +28,11 @@
  *     marks   the thresholds, 2 bits per bucket; each level begins at a byte. Zeros up to a multiple of 64 bytes follow
  *     slots   | block of 64 slots | block | …                  block: f words of 64 bits. Word j has bit j of each slot
  *
- * A lookup reads the mark of a bucket and two adjacent blocks, 16 f bytes. Bit j of the XOR of a key's slots is the
- * parity of (row AND w), where w has bit j of the 64 slots of the ribbon: part of word j of the first block and part of
- * word j of the second. The marks of 10^6 keys take 2 KB and stay in cache.
+ * A lookup reads the mark of a bucket in level 0 and, if the key was bumped there, in level 1. (Not every shard has
+ * these levels.) Then it reads two adjacent blocks, 16 f bytes, of the level that the key is in. If they do not match
+ * and this is level 2, it also searches the stash. Bit j of the XOR of a key's slots is the parity of (row AND w),
+ * where w has bit j of the 64 slots of the ribbon: part of word j of the first block and part of word j of the second.
+ * The marks of 10^6 keys take 2 KB and stay in cache.
  *
  * There are shards as in fuse, for the same reasons (fuse.c): they have 2^19.5 to 2^20.5 keys each, with space for 6
  * standard deviations more than the mean. Construction works in 15 to 30 MB per thread.

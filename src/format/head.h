@@ -48,8 +48,8 @@ typedef struct kithi_head {
 
 #define KITHI_RECIPE_MAX ((UINT64_C(1) << 48) - 1)
 
-/* The first byte is above 127 and the signature contains both line endings, so a transfer in text mode breaks it
- * visibly. */
+/* A transfer in text mode breaks the signature visibly: it clears the highest bit of the first byte, or it changes CR
+ * LF to another line ending. */
 static const uint8_t KITHI_SIGNATURE[8] = {0x8b, 'K', 'I', 'T', 'H', '\r', '\n', 0x1a};
 
 /* Where the fields of the header are. */

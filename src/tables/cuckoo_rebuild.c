@@ -41,8 +41,10 @@
 #define GROWTHS_MAX 8
 #define BUCKETS_MAX (UINT64_C(1) << 56)
 #define RESERVED_LOAD 0.80
-#define FEW_KEYS 64   /* a table with at most this many keys may have more than keys_max: up to 13 have, with load=1 */
 #define STALE_SHARE 4 /* overflow bits are recomputed when more than one per 4 slots may be stale */
+/* An image with at most this many keys is accepted even if it has more than keys_max. Small tables with a low `load`
+ * may have more: with load=1 (1%), tables of up to 13 keys do. */
+#define FEW_KEYS 64
 
 /* ---- sizes ---- */
 
