@@ -63,7 +63,7 @@ static kith_status write_all(int fd, const void *memory, uint64_t bytes, uint64_
         if (written < 0)
             return kithi_status_from_errno(errno);
         if (written == 0)
-            return KITH_E_NO_SPACE;
+            return kithi_status_with_errno(ENOSPC);
         from += written;
         at += (uint64_t)written;
         bytes -= (uint64_t)written;

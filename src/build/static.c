@@ -37,7 +37,7 @@
 #include "plan/planner.h"
 
 #define PART_DIGESTS 32768 /* the most per part, if possible: they fit in cache while their repeats are found */
-#define PARTS_MIN 64       /* if memory is limited: finding the repeats of one of so many parts takes little of it */
+#define PARTS_MIN 64       /* the fewest parts if memory is limited: finding the repeats of a small part needs little */
 #define ATTEMPTS_MAX 8     /* builds, each with other parameters, before KITH_E_FULL is returned */
 
 typedef struct build_job {

@@ -96,7 +96,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     while (request->attempt < 4 && request->capacity / g.shards > SHARD_KEYS_MAX)
         g.shards *= 2;
     double keys = shard_keys(request, g.shards);
-    if (keys > 0.8 * (double)KITHI_FUSE_SHARD_CELLS_MAX) /* there are 1.125 cells per key */
+    if (keys > 0.8 * (double)KITHI_FUSE_SHARD_CELLS_LIMIT) /* there are 1.125 cells per key */
         return KITH_E_TOO_LARGE;
     choose_segments(keys, &g);
     if (log2((double)kithi_fuse_shard_cells(&g)) + log2((double)g.shards) + (double)g.cell_bits > DIGEST_BITS)

@@ -20,7 +20,8 @@ enum {
 
 #define KITHI_FUSE_CELL_BITS_MIN 4
 #define KITHI_FUSE_CELL_BITS_MAX 32
-#define KITHI_FUSE_SHARD_CELLS_MAX (UINT64_C(1) << 32) /* not reached: construction has cell numbers of 32 bits */
+/* A shard has fewer cells than this, because construction stores cell numbers in 32 bits. */
+#define KITHI_FUSE_SHARD_CELLS_LIMIT (UINT64_C(1) << 32)
 #define KITHI_FUSE_ARITY_MAX 4
 #define KITHI_FUSE_SEED_BYTES 8 /* at the beginning of a shard */
 
@@ -53,11 +54,12 @@ static inline kithi_geometry kithi_fuse_decode(const kithi_head *head) {
 
 static inline kith_status kithi_fuse_shape(const kithi_head *head, kithi_shape *shape) {
     kithi_fuse_geometry g = kithi_fuse_decode(head).fuse;
-    bool valid =
-        g.cell_bits >= KITHI_FUSE_CELL_BITS_MIN && g.cell_bits <= KITHI_FUSE_CELL_BITS_MAX &&
-        (g.arity == 3 || g.arity == 4) && g.segment_cells >= 1 && g.segment_cells <= kithi_fuse_segment_max(g.arity) &&
-        (g.segment_cells & (g.segment_cells - 1)) == 0 && g.segments >= 1 && g.segments < KITHI_FUSE_SHARD_CELLS_MAX &&
-        kithi_fuse_shard_cells(&g) < KITHI_FUSE_SHARD_CELLS_MAX && g.shards >= 1 && (g.shards & (g.shards - 1)) == 0;
+    bool valid = g.cell_bits >= KITHI_FUSE_CELL_BITS_MIN && g.cell_bits <= KITHI_FUSE_CELL_BITS_MAX &&
+                 (g.arity == 3 || g.arity == 4) && g.segment_cells >= 1 &&
+                 g.segment_cells <= kithi_fuse_segment_max(g.arity) && (g.segment_cells & (g.segment_cells - 1)) == 0 &&
+                 g.segments >= 1 && g.segments < KITHI_FUSE_SHARD_CELLS_LIMIT &&
+                 kithi_fuse_shard_cells(&g) < KITHI_FUSE_SHARD_CELLS_LIMIT && g.shards >= 1 &&
+                 (g.shards & (g.shards - 1)) == 0;
     memset(shape, 0, sizeof *shape);
     if (!valid || !kithi_checked_mul(g.shards, kithi_fuse_shard_cells(&g), &shape->cells) ||
         !kithi_checked_mul(g.shards, g.shard_bytes, &shape->body_bytes) || shape->body_bytes > UINT64_C(1) << 62)

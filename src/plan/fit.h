@@ -1,11 +1,12 @@
 /* plan/fit.h: how many slots a cuckoo filter needs so that n fingerprints fit.
  *
- * A place is a bucket, or a window: two neighbouring slots. Neighbouring windows share a slot. The places of a region
- * are numbered: those with even numbers are one half of the region, those with odd numbers the other half. A key has a
- * pair of places, one in each half. (With alternate=simple and alternate=xor of cuckoo both places may be in the same
- * half; the formulas are used for these, too.) The places of a key have c slots together. There are three reasons why a
- * new key cannot be stored: there is no room, fingerprints collide, or the search or random walk for a free slot is too
- * short. The first two are described next. The third is described further below, after the formula for the rate.
+ * A place is a bucket, or a window: two neighbouring slots. A region has two halves, which share no slot. The places of
+ * one half have even numbers, those of the other half have odd ones. Within a half, neighbouring windows (0 and 2, 2
+ * and 4, …) share a slot. A key has a pair of places, one in each half. (With alternate=simple and alternate=xor of
+ * cuckoo both places may be in the same half; the formulas are used for these, too.) The places of a key have c slots
+ * together. There are three reasons why a new key cannot be stored: there is no room, fingerprints collide, or the
+ * search or random walk for a free slot is too short. The first two are described next. The third is described further
+ * below, after the formula for the rate.
  *
  * No room: no sequence of moves frees a slot for the key. In large regions this happens at a sharply defined load (the
  * share of slots in use). The load at which a region fails is nearly normally distributed (with a heavier left tail:
