@@ -48,13 +48,24 @@
 
 /* ---- sizes ---- */
 
-double kithi_cuckoo_table_load_max(const kith_table *t) {
+static uint64_t load_percent(const kith_table *t) {
     uint64_t d = t->options[KITHI_CUCKOO_TABLE_OPTION_D], b = t->options[KITHI_CUCKOO_TABLE_OPTION_B];
     if (t->options[KITHI_CUCKOO_TABLE_OPTION_LOAD] != 0)
-        return (double)t->options[KITHI_CUCKOO_TABLE_OPTION_LOAD] / 100;
+        return t->options[KITHI_CUCKOO_TABLE_OPTION_LOAD];
     if (b == 1)
-        return d == 2 ? 0.45 : 0.85;
-    return d == 2 && b == 2 ? 0.85 : 0.95;
+        return d == 2 ? 45 : 85;
+    return d == 2 && b == 2 ? 85 : 95;
+}
+
+double kithi_cuckoo_table_load_max(const kith_table *t) {
+    return (double)load_percent(t) / 100;
+}
+
+/* Returns the most keys that an image may have. It is computed with integers, so that every reader gets the same. */
+static uint64_t image_keys_max(const kith_table *t, const kithi_cuckoo_table *c) {
+    uint64_t slots = kithi_cuckoo_table_slots(c), percent = load_percent(t);
+    uint64_t keys_max = slots / 100 * percent + slots % 100 * percent / 100;
+    return keys_max > FEW_KEYS ? keys_max : FEW_KEYS;
 }
 
 uint64_t kithi_cuckoo_table_buckets_for(const kith_table *t, uint64_t keys) {
@@ -183,7 +194,7 @@ kith_status kithi_cuckoo_table_make_on_block(const kith_table *t, uint64_t bucke
     uint64_t body_bytes;
     if (buckets < KITHI_CUCKOO_TABLE_BUCKETS_MIN || buckets % t->options[KITHI_CUCKOO_TABLE_OPTION_D] != 0 ||
         lay_out(t, buckets, c, &body_bytes) != KITH_OK || body_bytes != head->body_bytes ||
-        head->count > kithi_cuckoo_table_slots(c) || (head->count > c->keys_max && head->count > FEW_KEYS))
+        head->count > kithi_cuckoo_table_slots(c) || head->count > image_keys_max(t, c))
         return KITH_E_CORRUPT;
     kith_status status = draw_functions(t, seed, c);
     if (status == KITH_OK && !t->readonly)

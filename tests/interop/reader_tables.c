@@ -205,6 +205,10 @@ void image_verify(const filter *f) {
         used += in_use;
     }
     require(used == f->count, "count is not the number of slots in use");
+    uint64_t percent = f->parameter[6] >> 32 & 0xff;
+    if (percent == 0)
+        percent = t.d == 2 && t.b == 1 ? 45 : (t.d == 2 && t.b == 2) || (t.d > 2 && t.b == 1) ? 85 : 95;
+    require(used <= 64 || used <= t.slots * percent / 100, "more slots in use than the load allows");
     for (uint64_t slot = 0; slot < t.slots; slot++) {
         if ((t.tags[slot] & 0x7f) == 0)
             continue;
