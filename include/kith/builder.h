@@ -6,7 +6,8 @@
  *
  *   - drops repeats, so that kinds that store copies store each key once;
  *   - sizes the filter for the number of distinct keys, which need not be known beforehand;
- *   - sorts the digests so that each thread fills one cache-sized part of the filter after the other;
+ *   - divides the work among threads: each thread fills one cache-sized part of the filter after the other, with the
+ *     digests sorted by part (bloom and counting: each thread sets the cells of its own range);
  *   - can build static kinds (those without KITH_CAN_ADD), which can only be built from a complete list of keys.
  *
  * The result has the bytes that adding the digests one by one, in order, would give (without KITH_BUILD_MULTISET: only

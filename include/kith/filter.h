@@ -105,7 +105,8 @@ typedef enum kith_build_flags {
  * sized for the number of distinct digests (for a multiset: for all of them). The result has the bytes that adding the
  * digests one by one in order would give (for KITH_BUILD_SET: only the first of equal digests), whatever the number of
  * threads. A small filter is filled on one thread: a filter of fewer than 130,000 digests, a cuckoo kind for fewer than
- * 250,000 keys, or a static kind for at most 1.48 million. For more digests than fit in memory see kith/builder.h.
+ * 250,000 keys, or a static kind for at most 1.48 million. Of kind layers, only the first layer
+ * is filled on several threads. For more digests than fit in memory see kith/builder.h.
  *
  * A static kind is built in shards of about a million keys, which the high bits of the digest select. Its bytes do not
  * depend on the order of the digests. If the digests are hashes, the filter is as large as planned. Digests that are
@@ -117,7 +118,8 @@ typedef enum kith_build_flags {
  * KITH_E_TOO_LARGE as kith_filter_add() does. If n is 0 and only the rate is given, it returns KITH_E_CAPACITY.
  *
  * Memory while it runs, in addition to the filter:
- *   - for a multiset, and for bloom, blocked and layers of them if the capacity is given, up to 140 MiB in all;
+ *   - for a multiset, and for bloom, blocked and layers of them if the capacity is given, up to 140 MiB in all (and for
+ *     a multiset of a cuckoo kind, on each thread, the memory of a search: see kith_filter_create);
  *   - for a static kind 8 bytes per digest (more if there are repeats) and, for each thread, the working memory of one
  *     shard: up to 24 bytes per key of the shard if it has more than 0.74 million keys, up to 26 if it has 10,000 to
  *     0.74 million, and at most 300 KB in all if it has fewer;

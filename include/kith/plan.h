@@ -111,7 +111,8 @@ typedef struct kith_plan {
                                   whatever the keys are; 0 for kinds that do not search. At most 2 * 16,384: the search,
                                   and a second pass that looks for an entry that can go to the stash. overlap: up to
                                   4,096 more, because a simpler search is tried first. With insert=walk: twice the slots
-                                  of `max` buckets (the walk, and the way back). layers: that of the newest layer.
+                                  of as many buckets as a walk may move entries (the option max, 500 by default): the
+                                  walk, and the way back. layers: that of the newest layer.
                                   To visit a slot is to examine its entry. The slots of the other bucket (or window) of
                                   that entry are tested for an empty one as well, but do not count as visited. A slot
                                   that is visited twice counts twice */
@@ -149,8 +150,8 @@ typedef struct kith_plan {
  *   KITH_E_KIND         unknown kind; or spec->kind does not have all of spec->needs, and layers of it do not either
  *                       or are not tried, because options are given (then ask for kind "layers" with inner=…); or
  *                       (kind NULL) no kind with its default options, and no layers of a kind, has all of spec->needs
- *   KITH_E_UNSUPPORTED  spec->kind is static and spec->needs has KITH_CAN_ADD or, without options, KITH_CAN_GROW; or
- *                       the option inner=… names a static kind
+ *   KITH_E_UNSUPPORTED  spec->kind is static, and spec->needs has KITH_CAN_ADD, or KITH_CAN_GROW if no options are
+ *                       given (otherwise that is KITH_E_KIND); or the option inner=… names a static kind
  *   KITH_E_OPTION       options without a kind, an option that the kind does not have or that is given twice, a value
  *                       out of range, options that exclude each other, or (static kinds) fewer fingerprint bits than
  *                       the rate needs

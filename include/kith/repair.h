@@ -10,9 +10,10 @@
  *   restored exactly   A header with one wrong byte, a page that had only zeros, and a page with one flipped bit. Also
  *                      wrong checksums of sound pages: where a page and its checksum disagree, the header, which has a
  *                      checksum of all checksums, shows which of the two is wrong. This is tried for at most ten pages;
- *                      if more disagree, all of them count as damaged. The search for a flipped bit is slow, so only
- *                      the first four damaged pages are searched. (A page of n < 65,536 bytes counts as (n / 65,536)^2
- *                      of a page.) A page that had only zeros is recognised without a search
+ *                      if more disagree, all of them count as damaged. The search for a flipped bit is slow, so it ends
+ *                      after the time that four whole pages take. (The last page of a body or of a layer may be
+ *                      shorter. A search of n bytes takes (n / 65,536)^2 of the time of a whole page.) A page that had
+ *                      only zeros is recognised without a search
  *   Bloom kinds        Every cell (bit or counter) of a damaged page is set to its largest value. No key is lost, but
  *                      there are more false positives: kith_filter_stats.rate_now. Keys can be added only if the
  *                      filter is not too full because of this. If all pages are damaged, nothing can be saved

@@ -7,14 +7,8 @@
  *   - If the last step of a save fails, the sync of the folder, the new file may be in place already
  *     (kith_filter_save).
  *   - After a failed kith_builder_finish(), and after some failures of kith_builder_each(), no digests can be added.
- *   - kith_store_create() and kith_store_convert() leave a complete new store if only opening it fails. So does
- *     kith_store_replace(), and its handle is then read-only. kith_store_create() in place of a damaged store may leave
- *     a plain file with the new content.
- *   - A store that is opened for writing or created may leave a new empty file FILE-lock. kith_store_open() may also
- *     have cut off the end of the journal, which was never acknowledged as durable.
- *   - A failed kith_store_refresh() may have applied some of the new operations.
- *   - A store records failed operations in its journal, and a failure of the disk may make it read-only (kith/store.h).
- *     kith_store_close() always frees it.
+ *   - A call for a store may have changed its files, and may make it read-only (see "Failures" in kith/store.h). It
+ *     loses nothing that was acknowledged as durable.
  *
  * Results are returned through the last arguments, and are written only on success, unless the description of the call
  * says otherwise.

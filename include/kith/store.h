@@ -1,8 +1,9 @@
 /* kith/store.h: a filter file that takes changes one by one and survives crashes.
  *
  * A plain filter file is replaced as a whole by kith_filter_save(). A store is a filter file, the snapshot, together
- * with a journal of the operations (adds and removals) since the snapshot was written. An add appends a few bytes to
- * the journal, whatever the size of the filter. A checkpoint writes a new snapshot and starts a new journal.
+ * with a journal of the operations (adds and removals) since the snapshot was written. An add appends 48 bytes to
+ * the journal, whatever the size of the filter. (A call for many keys appends 8 bytes for each digest, and 40 for every
+ * 8,192 of them.) A checkpoint writes a new snapshot and starts a new journal.
  *
  *     FILE            the snapshot: the bytes of a filter, with a mark that it belongs to a store
  *     FILE-journal    the operations since the snapshot: digests, never keys
@@ -33,17 +34,22 @@
  * One writer at a time: a second one gets KITH_E_LOCKED. Any number of readers (KITH_STORE_READ), also in other
  * processes, see the state at the time of opening, and newer operations after kith_store_refresh().
  *
- * Failures. A call that fails leaves the store as it was, with three exceptions. Calls for many keys keep the
- * operations before the one that failed. A failed commit rolls its batch back. And the record of an operation that the
- * filter refuses (for example with KITH_E_FULL) stays in the journal.
+ * Failures. A call that fails leaves the store as it was, with these exceptions:
  *
- * The store becomes read-only if it is no longer certain what is on the disk: because a sync of the journal failed, or
- * because a rollback or the replacement of a file could be neither completed nor undone. kith_store_info.failure then
- * says why, all later changes return KITH_E_READONLY, and kith_store_close() returns the failure. What was acknowledged
- * as durable before is still on the disk. A failed sync is not repeated, because the second one may succeed although
- * the data is lost. Instead the store returns to the state of the last successful sync, if it can, in the file and in
- * memory: operations since then, which were not acknowledged as durable, are gone. After KITH_E_IO, KITH_E_NO_SPACE,
- * KITH_E_PERMISSION and KITH_E_NO_FILE, errno holds the reason.
+ *   - Calls for many keys keep the operations before the one that failed.
+ *   - The record of an operation that the filter refuses (for example with KITH_E_FULL) stays in the journal.
+ *   - A failed kith_store_commit() rolls its batch back.
+ *   - After a failed checkpoint, FILE may be the new snapshot already. No operation is lost.
+ *   - kith_store_create(), kith_store_convert(), kith_store_open(), kith_store_replace(), kith_store_close_plain() and
+ *     kith_store_refresh() describe what a failure may have changed. kith_store_close() always frees the store.
+ *
+ * The store becomes read-only if a sync of the journal fails, if a rollback or the replacement of a file can be neither
+ * completed nor undone, if a new file is in place but cannot be opened, or if kith_store_close_plain() cannot remove
+ * the journal. kith_store_info.failure then says why, all later changes return KITH_E_READONLY, and kith_store_close()
+ * returns the failure. What was acknowledged as durable before is still on the disk. A failed sync is not repeated,
+ * because the second one may succeed although the data is lost. Instead the store returns to the state of the last
+ * successful sync, if it can, in the file and in memory: operations since then, which were not acknowledged as durable,
+ * are gone. After KITH_E_IO, KITH_E_NO_SPACE, KITH_E_PERMISSION and KITH_E_NO_FILE, errno holds the reason.
  *
  * A damaged snapshot. Opening verifies only the headers and the notes of the snapshot, not its body, so that it takes
  * the same time for any size. Lookups in a damaged body may be wrong, as with KITH_OPEN_LAZY. A checkpoint verifies
@@ -130,7 +136,7 @@ typedef struct kith_store_options {
  *
  * A failure leaves the old file, except in place of a damaged store (see above). There is one more exception: if the
  * new files were written and only could not be opened (KITH_E_MEMORY, KITH_E_IO), the new store is complete, and
- * kith_store_open() opens it. */
+ * kith_store_open() opens it. A failure may also leave a new empty FILE-lock. */
 KITH_API KITH_MUST_USE kith_status kith_store_create(const char *path, kith_filter *filter,
                                                      const kith_store_options *options, kith_store **store);
 
@@ -138,7 +144,8 @@ KITH_API KITH_MUST_USE kith_status kith_store_create(const char *path, kith_filt
  *
  * Unlike kith_filter_open() followed by kith_store_create(), this call takes the lock before it reads the file, so that
  * no change of another program that takes the lock is lost. Returns KITH_E_JOURNAL if the file is a store already, and
- * the codes of kith_filter_open() and kith_store_create(). */
+ * the codes of kith_filter_open() and kith_store_create(). A failure leaves the plain file, or the complete new store.
+ * It may also leave a new empty FILE-lock. */
 KITH_API KITH_MUST_USE kith_status kith_store_convert(const char *path, const kith_store_options *options,
                                                       kith_store **store);
 
@@ -156,6 +163,8 @@ KITH_API KITH_MUST_USE kith_status kith_store_convert(const char *path, const ki
  *   KITH_E_ARGUMENT   unknown flags, or malformed options
  *   KITH_E_NO_SPACE   for a writer, which writes the end of the journal again before it syncs it
  * and the codes of kith_filter_open(). KITH_E_IO with errno EINVAL: FILE-lock is not an empty regular file.
+ * A failure may leave a new empty FILE-lock. It may also come after the end of the journal was cut off: bytes that were
+ * never acknowledged as durable.
  *
  * Cost: a few system calls, and about as long as the operations in the journal took. Memory: the system's pages
  * (usually 4 KiB) of the mapped snapshot that these operations change; with options.no_map, the whole snapshot. */
