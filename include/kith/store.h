@@ -278,7 +278,7 @@ KITH_API bool kith_store_has(const kith_store *store, const void *key, size_t ke
 
 /* For a store opened with KITH_STORE_READ: applies the operations that the writer has committed since, whether they are
  * synced or not, or opens the store again if there was a checkpoint. *changed (may be NULL) is set to whether anything
- * was new. A writer is always current, and gets KITH_OK.
+ * was new, or the journal is another one because of a checkpoint. A writer is always current, and gets KITH_OK.
  *
  * Returns the codes of kith_store_open(). On failure the store is as before. There is one exception: if some of the new
  * operations were applied, and the state before them could not be loaded again, lookups may see these operations.
