@@ -171,9 +171,9 @@ typedef struct kith_plan {
  *
  * plan->failure may be higher if an option fixes what the planner would choose: the fingerprint bits (f), the counters
  * per key (k), or insertion by random walk. (A walk is selected by insert=walk, or by any max other than its default of
- * 500; max is the number of entries that a walk may move.) With very short fingerprints, plan->failure is also far too
- * low: large filters of kind overlap with f=2 or f=3, and of kind cuckoo with b=2 and f=4, are often full before they
- * have reached their capacity. */
+ * 500; max is the number of entries that a walk may move.) Very short fingerprints need more slots per key, because
+ * searches find free slots less easily: about 2% more with f=3 in overlap and with f=4 and b=2 in cuckoo, and up to
+ * twice as many with f=2 in overlap, where plan->failure is at most 10^-7. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 
 /* An option of a kind, given in spec.options as "name=value". Several are separated by blanks or commas. */

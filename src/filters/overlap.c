@@ -28,7 +28,7 @@
  * be twice as high.
  *
  * Filters are planned for a load of 0.945 at capacity (plan/fit.c), so a key takes about (log2(1/rate) + 2) * 1.06
- * bits.
+ * bits. Fingerprints of 3 bits are planned for about 0.93, and those of 2 bits for 0.48 to 0.645.
  *
  * A key can be stored four times, once in each of its slots. Further keys with the same windows and the same
  * fingerprint, whether copies or different keys, go to the stash of the region, a short list at its end, until that is

@@ -27,17 +27,14 @@
  * matter. The expected number of all of them is estimated as that of the smallest ones (3 keys), times a factor of
  * 4 / (1 - load/0.48)^3.
  *
- * Few fingerprints. Regions of 2^14 slots were filled until a stash of 64 entries overflowed, with 60 seeds each. The
- * mean load reached does not depend on the width of the fingerprints, down to 4 bits (windows: 0.9641; b = 8: 0.9979),
- * 5 bits (b = 4: 0.9801) or 6 bits (b = 2: 0.8968). One bit less costs 0.001 to 0.003 of load, so plans do not use
- * fewer bits unless an option asks for them. With b = 2 and 4 bits, one region in ten fails below the planned load.
- *
- * Entries in stashes. Regions of 2,600 to 26,000 slots at the planned load needed 1.2 to 1.7 times as many entries as
- * there are sets of c + 1 keys with equal fingerprints. (Measured with windows and with b = 2, for fingerprints of 5
- * and of 6 bits.) The reason is that keys on two different pairs can also be too many, if the pairs have one place in
- * common. Therefore the expected number of sets of colliding keys is doubled (larger_sets_factor). With b = 1 regions
- * needed 4 to 7 times as many entries. There the expected number is multiplied by the factor for b = 1 above.
- * tests/unit/plan_fits.c compares the resulting probability of a stash overflow with measured ones.
+ * Entries in stashes. Regions of 2^10 to 2^18 slots at the planned load needed 1.2 to 2.0 times as many entries as
+ * there are sets of c + 1 keys with equal fingerprints. (Measured with windows, for fingerprints of 2 to 6 bits, and
+ * with b = 2, for 5 and 6 bits.) The reason is that keys on two different pairs can also be too many, if the pairs have
+ * one place in common. Therefore the expected number of sets of colliding keys is doubled (stash_factor). With b = 2
+ * and 4 bits, regions needed 1.9 times as many at a load of 0.7 and 3.0 times as many at 0.865. There the factor is 4
+ * above a load of 0.7. With b = 1 regions needed 4 to 7 times as many entries. There the expected number is multiplied
+ * by the factor for b = 1 above. tests/unit/plan_fits.c compares the resulting probability of a stash overflow with
+ * measured ones.
  *
  * Random walks. Regions of 2^18 slots were filled by walks of any length, with 40 to 400 seeds. The share of walks of
  * more than i kicks (moved entries), i = 1 … 2000, was measured separately for ranges of the load that are 0.01 to 0.02
@@ -73,6 +70,36 @@
  * with 10^9. Most of it comes from regions whose number of keys is 6 to 7 standard deviations above the average, which
  * is a load of 0.957 to 0.959.
  *
+ * Short fingerprints. All this was measured with wide fingerprints. Fingerprints of few bits lead from a place to only
+ * a few other places, and chains of moves come back to the same places more often. So searches get longer. Regions of
+ * 2^18 slots were filled by searches with 300 seeds, and the exponent g was measured for ranges of the load that are
+ * 0.002 wide (b = 4: 0.001; b = 8: 0.0005). It is at least the one that the formula gives at a load that is higher by
+ *
+ *     bits          3         4         5         6         7
+ *     windows       0.017     0.0035    0.002     0.001     0.001
+ *     b = 2                   0.021     0.008     0.003     0.001
+ *     b = 4                   0.0035    0.001     0         0
+ *     b = 8                   0.0005    0         0         0
+ *
+ * The formulas add these losses to the load (load_loss()) where they matter. With b = 4, planned loads are so far below
+ * the one at which regions fail that the loss does not matter. With b = 8 and 4 bits, the rate alone keeps the load
+ * below 0.94.
+ *
+ * The shortest fingerprints also lower the load at which a region without a bound on searches fails. The means for
+ * 12,288 slots were 0.9593 (windows, 3 bits), 0.8907 (b = 2, 5 bits) and 0.8812 (b = 2, 4 bits), with stashes of 12, 6
+ * and 14 entries. That is 0.006 to 0.016 less than with wide fingerprints. With the next wider fingerprints there is
+ * hardly a difference. So `overload` uses the loss only for fingerprints shorter than those that plans use by
+ * themselves (`fingerprint_bits` in limits_of()). The others matter only for the searches in filters of many regions,
+ * some of which have more keys than the average: in a single region at the planned load, g times the bound is 50 or
+ * more.
+ *
+ * With windows and 2 bits, all failures are stash overflows: a region of 2^18 slots needs 64 entries at a load of 0.6.
+ * The doubled expected number of entries is enough up to a load of 0.7 (regions needed 1.7 times as many entries as
+ * there are sets at 0.645, 2.0 times at 0.7). But a set more often needs several entries. With SPARSE_GROWTH, the
+ * estimate of a stash overflow was above the measured probability, down to 10^-5, with 500, 1000 and 10,000 keys at
+ * 0.645. So plans use a load of at most 0.645, and only sizes for which the largest stash is large enough: 0.48 in
+ * large filters. The loss of 0.2 makes the formulas report a failure at loads above 0.76.
+ *
  * Large filters are not planned for the loads at which regions fail but for lower ones (`planned` in limits_of()), at
  * which a search is still short. The adds that fill windows up to a load of 0.945 examined 6 slots on average and 3,400
  * at most. Up to a load of 0.96 they would examine 22 on average and 34,000 at most, to save one and a half percent of
@@ -86,6 +113,7 @@
 #define ROOM_FAILURE_MAX 1e-9
 #define WALK_FAILURE_MAX 9e-7
 #define OVERFLOW_MAX 1e-8
+#define SPARSE_OVERFLOW_MAX 1e-7 /* for windows with fingerprints of 2 bits: see is_sparse() */
 
 #define SLOT_BITS_MAX 32
 #define REGION_SLOTS (UINT64_C(1) << 18) /* the most slots in a region, unless b = 1 or `one_region` is set */
@@ -123,6 +151,27 @@ static load_limits limits_of(const kithi_fit_layout *layout) {
     default:
         return (load_limits){0.9976, 0.067, 0.985, 8, 0.057, {0.9976, 12, 0.00115}, 4};
     }
+}
+
+/* The load that fingerprints of this width cost: see "Short fingerprints" above. */
+static double load_loss(const kithi_fit_layout *layout, unsigned slot_bits) {
+    static const double WINDOWS[] = {[2] = 0.2, [3] = 0.017, [4] = 0.0035, [5] = 0.002};
+    static const double BUCKETS_OF_2[] = {[4] = 0.021, [5] = 0.008, [6] = 0.003};
+    unsigned bits = slot_bits - layout->window_bits;
+    if (layout->windows)
+        return bits < sizeof WINDOWS / sizeof *WINDOWS ? WINDOWS[bits] : 0;
+    return layout->place_slots == 2 && bits < sizeof BUCKETS_OF_2 / sizeof *BUCKETS_OF_2 ? BUCKETS_OF_2[bits] : 0;
+}
+
+#define SPARSE_LOAD 0.645 /* the highest planned load of windows with fingerprints of 2 bits */
+#define SPARSE_GROWTH 1.7 /* there the expected number of sets of c + i keys has another factor, 1.7^(i - 1) */
+
+static bool is_sparse(const kithi_fit_layout *layout, unsigned slot_bits) {
+    return layout->windows && slot_bits - layout->window_bits == 2;
+}
+
+static double overflow_max(const kithi_fit_layout *layout, unsigned slot_bits) {
+    return is_sparse(layout, slot_bits) ? SPARSE_OVERFLOW_MAX : OVERFLOW_MAX;
 }
 
 static double slots_of(const kithi_fit_layout *layout, double half) {
@@ -236,13 +285,18 @@ static double search_failure(const kithi_fit_layout *layout, double regions, dou
     return sum;
 }
 
-static double room_failure(const kithi_fit_layout *layout, double regions, double half, const key_terms *keys) {
+static double room_failure(const kithi_fit_layout *layout, unsigned slot_bits, double regions, double half,
+                           const key_terms *keys) {
     unsigned c = key_slots(layout);
     if (keys->n <= c)
         return 0; /* any j <= c keys have at least c candidate slots together */
     load_limits fails = limits_of(layout);
     double slots = slots_of(layout, half);
     double region_keys = keys->n / regions, load = region_keys / slots;
+    /* Where short fingerprints matter, they act like a higher load: see "Short fingerprints" above. */
+    double loss = load_loss(layout, slot_bits), search_load = load + (regions > 1 ? loss : 0);
+    if (slot_bits - layout->window_bits < fails.fingerprint_bits)
+        search_load = load = load + loss;
     if (load >= fails.load)
         return 1;
     /* Solves load = fails.load - z * deviation - skew * (z^2 - 1) for z. The deviation has two independent parts: that
@@ -252,7 +306,7 @@ static double room_failure(const kithi_fit_layout *layout, double regions, doubl
     double z = (sqrt(deviation * deviation + 4 * skew * (fails.load + skew - load)) - deviation) / (2 * skew);
     double overload = regions * erfc(z / sqrt(2)) / 2;
     double failure = overload + larger_sets_factor(layout, load) * overfull_pairs(c, regions, half, keys->log_sets) +
-                     search_failure(layout, regions, half, load, deviation);
+                     search_failure(layout, regions, half, search_load, deviation);
     if (layout->kicks != 0)
         failure += kithi_fit_walk_failure(layout, load + 5 * deviation, keys->n) +
                    larger_sets_factor(layout, load) * overfull_pairs(c - 1, regions, half, keys->log_smaller_sets) *
@@ -262,7 +316,7 @@ static double room_failure(const kithi_fit_layout *layout, double regions, doubl
 
 double kithi_fit_room_failure(const kithi_fit_layout *layout, const kithi_fit_size *size, uint64_t n) {
     key_terms keys = key_terms_of(layout, (double)n);
-    return room_failure(layout, (double)size->regions, (double)size->half, &keys);
+    return room_failure(layout, size->slot_bits, (double)size->regions, (double)size->half, &keys);
 }
 
 /* Sets means[i - 1] to M(i) of fit.h, i = 1 … EXCESS_MAX. Stirling's number S(k, j) is the number of ways to divide
@@ -300,7 +354,14 @@ typedef struct collisions {
     double regions, means[EXCESS_MAX], sets, entries;
 } collisions;
 
-static collisions collisions_of(const kithi_fit_layout *layout, double regions, double half, double fingerprint_max,
+/* Returns the factor by which the expected number of sets of colliding keys is multiplied: see "Entries in stashes"
+ * above. */
+static double stash_factor(const kithi_fit_layout *layout, unsigned slot_bits, double load) {
+    bool is_crowded = layout->place_slots == 2 && !layout->windows && slot_bits == 4 && load > 0.7;
+    return is_crowded ? 4 : larger_sets_factor(layout, load);
+}
+
+static collisions collisions_of(const kithi_fit_layout *layout, unsigned slot_bits, double regions, double half,
                                 const key_terms *keys) {
     collisions expected = {.regions = regions};
     double load = keys->n / regions / slots_of(layout, half);
@@ -308,10 +369,12 @@ static collisions collisions_of(const kithi_fit_layout *layout, double regions, 
         expected.sets = expected.entries = INFINITY;
         return expected;
     }
+    double fingerprint_max = (double)kithi_fit_fingerprint_max(layout, slot_bits);
     count_collision_sets(layout, regions, half, fingerprint_max, keys, expected.means);
-    double factor = larger_sets_factor(layout, load) / regions;
+    double factor = stash_factor(layout, slot_bits, load) / regions;
     for (unsigned i = 0; i < EXCESS_MAX; i++) {
         expected.means[i] *= factor;
+        factor *= is_sparse(layout, slot_bits) ? SPARSE_GROWTH : 1;
         expected.sets += expected.means[i];
         expected.entries += (i + 1) * expected.means[i];
     }
@@ -342,24 +405,23 @@ static void compute_overflow(const collisions *expected, double overflow[STASH_S
 }
 
 /* Returns whether a stash of this many entries is large enough. */
-static bool stash_is_large_enough(unsigned stash, const kithi_fit_layout *layout, double regions, double half,
-                                  double fingerprint_max, const key_terms *keys) {
-    collisions expected = collisions_of(layout, regions, half, fingerprint_max, keys);
+static bool stash_is_large_enough(unsigned stash, const kithi_fit_layout *layout, unsigned slot_bits, double regions,
+                                  double half, const key_terms *keys) {
+    collisions expected = collisions_of(layout, slot_bits, regions, half, keys);
     /* A set needs at most EXCESS_MAX entries, so more than `stash` entries are needed only for
      * m = stash / EXCESS_MAX + 1 sets or more. A Poisson variable of mean `sets` is m or more with a probability of at
      * most sets^m. */
     /* NOLINTNEXTLINE(bugprone-integer-division): m is a whole number */
-    if (regions * pow(expected.sets, stash / EXCESS_MAX + 1) <= OVERFLOW_MAX)
+    if (regions * pow(expected.sets, stash / EXCESS_MAX + 1) <= overflow_max(layout, slot_bits))
         return true;
     double overflow[STASH_SIZES];
     compute_overflow(&expected, overflow);
-    return overflow[stash] <= OVERFLOW_MAX;
+    return overflow[stash] <= overflow_max(layout, slot_bits);
 }
 
 static collisions collisions_of_size(const kithi_fit_layout *layout, const kithi_fit_size *size,
                                      const key_terms *keys) {
-    return collisions_of(layout, (double)size->regions, (double)size->half,
-                         (double)kithi_fit_fingerprint_max(layout, size->slot_bits), keys);
+    return collisions_of(layout, size->slot_bits, (double)size->regions, (double)size->half, keys);
 }
 
 double kithi_fit_overflow(const kithi_fit_layout *layout, const kithi_fit_size *size, uint64_t n) {
@@ -377,33 +439,35 @@ static unsigned choose_stash(const kithi_fit_layout *layout, const kithi_fit_siz
     uint64_t c = key_slots(layout);
     if (layout->kicks != 0 || n <= c)
         return 0;
+    double most = overflow_max(layout, size->slot_bits);
     collisions expected = collisions_of_size(layout, size, keys);
-    if (expected.regions * expected.sets <= OVERFLOW_MAX)
+    if (expected.regions * expected.sets <= most)
         return 0; /* the probability that there is any set is at most the expected number of sets */
     double overflow[STASH_SIZES];
     compute_overflow(&expected, overflow);
     unsigned stash = 0;
-    while (stash < KITHI_FIT_STASH_MAX && stash < n - c && overflow[stash] > OVERFLOW_MAX)
+    while (stash < KITHI_FIT_STASH_MAX && stash < n - c && overflow[stash] > most)
         stash++;
     return stash;
 }
 
-/* The input of the search for a size: the layout, the number of keys, fingerprints 1 … fingerprint_max, the size of a
- * stash, and whether any number of fingerprint collisions is accepted. */
+/* The input of the search for a size: the layout, the number of keys, the width of the slots, the size of a stash, and
+ * whether any number of fingerprint collisions is accepted. */
 typedef struct task {
     const kithi_fit_layout *layout;
     key_terms keys;
-    double fingerprint_max;
-    unsigned stash;
+    unsigned slot_bits, stash;
     bool any_collisions;
 } task;
 
 static bool fits(const task *t, double regions, double half) {
-    return t->keys.n <= limits_of(t->layout).planned * regions * slots_of(t->layout, half) &&
-           room_failure(t->layout, regions, half, &t->keys) <=
+    bool sparse = is_sparse(t->layout, t->slot_bits);
+    double planned = sparse ? SPARSE_LOAD : limits_of(t->layout).planned;
+    return t->keys.n <= planned * regions * slots_of(t->layout, half) &&
+           room_failure(t->layout, t->slot_bits, regions, half, &t->keys) <=
                (t->layout->kicks != 0 ? WALK_FAILURE_MAX : ROOM_FAILURE_MAX) &&
-           (t->any_collisions ||
-            stash_is_large_enough(t->stash, t->layout, regions, half, t->fingerprint_max, &t->keys));
+           ((t->any_collisions && !sparse) ||
+            stash_is_large_enough(t->stash, t->layout, t->slot_bits, regions, half, &t->keys));
 }
 
 /* Returns the smallest `half`, but at least `least`, with which the keys fit into this many regions. They are known to
@@ -536,9 +600,10 @@ typedef struct smallest {
  * slots is better, because its rate is lower. */
 static void try_width(task *t, unsigned width, double combinations, uint64_t n, smallest *best) {
     kithi_fit_size size = {.slot_bits = width};
-    t->fingerprint_max = (double)kithi_fit_fingerprint_max(t->layout, width);
+    t->slot_bits = width;
+    double fingerprint_max = (double)kithi_fit_fingerprint_max(t->layout, width);
     if (t->keys.n / limits_of(t->layout).planned * width > best->bits ||
-        !choose_regions_and_stash(t, ceil(combinations / t->fingerprint_max), best->bits, n, &size))
+        !choose_regions_and_stash(t, ceil(combinations / fingerprint_max), best->bits, n, &size))
         return;
     double bits = total_bits(t->layout, &size);
     if (!best->found || bits < best->bits || width > best->size.slot_bits)

@@ -34,7 +34,8 @@
  *
  * In a large region a search may also fail because it visits at most KITHI_FIT_SEARCH_SLOTS slots. The number of slots
  * that a search needs has an exponential tail, whose exponent depends on the load and was measured (plan/fit.c). The
- * expected number of searches that are too short is added to the probability that there is no room.
+ * expected number of searches that are too short is added to the probability that there is no room. Short fingerprints
+ * make searches longer, as if the load were higher; by how much was measured, too.
  *
  * A random walk may fail because it may move at most `kicks` entries. The number of moves that it needs has an
  * exponential tail, too (plan/fit.c). Filters with random walks have no stash.
@@ -98,8 +99,9 @@ double kithi_fit_search_tail(const kithi_fit_layout *layout, double load, double
 
 /* Finds the size with the fewest bits in total for which n/(R P F) is at most `rate`, the probability of a room failure
  * is at most 10^-9 (for random walks 9 * 10^-7), and that of a stash overflow is at most 10^-8. If slot_bits is not 0,
- * slots have that width, and the largest stash is chosen if none is large enough. Returns false if no such size is
- * smaller than 2^62 bits. */
+ * slots have that width, and the largest stash is chosen if none is large enough. (But with windows and
+ * fingerprints of 2 bits, the probability of a stash overflow is always at most 10^-7.) Returns false if no such size
+ * is smaller than 2^62 bits. */
 bool kithi_fit_choose(const kithi_fit_layout *layout, uint64_t n, double rate, unsigned slot_bits,
                       kithi_fit_size *size);
 

@@ -189,7 +189,7 @@ TEST(cuckoo_of_more_than_2_to_the_32_slots_finds_all_its_keys) {
 
 TEST(overlap_of_more_than_2_to_the_32_slots_finds_all_its_keys) {
     prepare();
-    try_large("overlap", "f=2", UINT64_C(4500000000), .8, 0);
+    try_large("overlap", "f=2", UINT64_C(2300000000), .8, 0);
 }
 
 /* In the soak tier every page of a filter is touched. The largest, counting, has 2,300 MiB. */

@@ -36,13 +36,16 @@ static const struct {
 enum { PROMISED = 3 }; /* layouts that must accept every key up to the capacity */
 
 /* Fills a filter planned for n keys with n random digests, `seeds` times. Every add must succeed. */
-static uint64_t fill_to_capacity(size_t layout, uint64_t n, double rate, uint64_t seeds) {
+static uint64_t fill_to_capacity(const char *kind, const char *options, uint64_t n, double rate, uint64_t seeds) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    kith_plan plan = KITH_PLAN_INIT;
     kith_filter *filter;
-    spec.kind = LAYOUTS[layout].kind;
-    spec.options = LAYOUTS[layout].options;
+    spec.kind = kind;
+    spec.options = options;
     spec.capacity = n;
     spec.rate = rate;
+    CHECK_OK(kith_filter_plan(&spec, &plan));
+    CHECK(plan.failure <= (plan.fingerprint_bits == 2 ? 1e-7 : 1.1e-8)); /* as kith/plan.h says */
     CHECK_OK(kith_filter_create(&spec, &filter));
     for (uint64_t seed = 0; seed < seeds; seed++) {
         kithi_prng prng = {kithi_mix(n * 1000003 + seed)};
@@ -51,8 +54,8 @@ static uint64_t fill_to_capacity(size_t layout, uint64_t n, double rate, uint64_
             uint64_t digest = kithi_prng_next(&prng);
             kith_status status = kith_filter_add_many(filter, &digest, 1, NULL, NULL);
             if (status != KITH_OK)
-                CHECK_FAIL("%s, rate %g, seed %" PRIu64 ": key %" PRIu64 " of %" PRIu64 " returns %s",
-                           LAYOUTS[layout].name, rate, seed, i + 1, n, kith_status_name(status));
+                CHECK_FAIL("%s %s, rate %g, seed %" PRIu64 ": key %" PRIu64 " of %" PRIu64 " returns %s", kind,
+                           options != NULL ? options : "", rate, seed, i + 1, n, kith_status_name(status));
         }
         CHECK_EQ_U64(kith_filter_count(filter), n);
     }
@@ -68,7 +71,7 @@ static void fill_all(uint64_t from, uint64_t to, uint64_t seeds) {
         uint64_t filled = 0;
         for (size_t r = 0; r < LENGTH(FILL_RATES); r++)
             for (uint64_t n = from; n <= to; n++)
-                filled += fill_to_capacity(layout, n, FILL_RATES[r], seeds);
+                filled += fill_to_capacity(LAYOUTS[layout].kind, LAYOUTS[layout].options, n, FILL_RATES[r], seeds);
         CHECK_EQ_U64(filled, LENGTH(FILL_RATES) * (to - from + 1) * seeds);
     }
 }
@@ -89,6 +92,35 @@ TEST(filters_of_a_million_keys_take_their_capacity) {
     fill_all(1000000, 1000000, check_soak() ? 20 : 2);
 }
 
+/* Options may ask for shorter fingerprints than the planner would choose. A rate of 0.9 lets the load be as high as the
+ * planner allows. */
+TEST(filters_with_the_shortest_fingerprints_take_their_capacity) {
+    static const struct {
+        const char *kind, *options;
+        uint64_t keys, seeds, soak_seeds;
+    } SHORT[] = {
+        {"overlap", "f=2", 500, 1000, 100000},
+        {"overlap", "f=2", 1000, 500, 100000},
+        {"overlap", "f=2", 10000, 10, 10000},
+        {"overlap", "f=2", 1000000, 0, 100},
+        {"overlap", "f=3", 10000, 20, 10000},
+        {"overlap", "f=3", 2300000, 0, 60},
+        {"cuckoo", "b=2 f=4", 13000, 50, 10000},
+        {"cuckoo", "b=2 f=4", 100000, 10, 1000},
+        {"cuckoo", "b=2 f=4", 2300000, 0, 60},
+        {"cuckoo", "b=2 f=5", 13000, 20, 10000},
+        {"cuckoo", "b=2 f=5", 2300000, 0, 60},
+        {"cuckoo", "b=4 f=4", 100000, 2, 1000},
+        {"cuckoo", "alternate=xor b=2 f=4", 114500, 5, 200},
+    };
+    for (size_t i = 0; i < LENGTH(SHORT); i++) {
+        uint64_t seeds = check_soak()      ? SHORT[i].soak_seeds
+                         : UNDER_SANITIZER ? (SHORT[i].seeds + 9) / 10
+                                           : SHORT[i].seeds;
+        CHECK_EQ_U64(fill_to_capacity(SHORT[i].kind, SHORT[i].options, SHORT[i].keys, .9, seeds), seeds);
+    }
+}
+
 /* ---- the formula ---- */
 
 enum { SLOT_BITS = 31 }; /* wide, so that adds fail for lack of free slots and not because of equal fingerprints */
@@ -105,7 +137,8 @@ static kithi_head head_for(size_t layout, const kithi_fit_size *size, uint64_t n
     return head;
 }
 
-/* Returns how many of `trials` filters of this geometry, however small, refuse one of n keys with this status. */
+/* Returns how many of `trials` filters of this geometry, however small, refuse one of n keys with this status, or with
+ * any status if `refusal` is KITH_OK. */
 static uint64_t refusals(size_t layout, const kithi_fit_size *size, uint64_t n, uint64_t trials, kith_status refusal) {
     kithi_head head = head_for(layout, size, n);
     const kithi_kind *kind = kithi_kind_by_id(head.kind_id);
@@ -128,7 +161,7 @@ static uint64_t refusals(size_t layout, const kithi_fit_size *size, uint64_t n, 
         for (uint64_t i = 0; i < n && status == KITH_OK; i++)
             status = kind->add(&f, kithi_prng_next(&prng), &was_new);
         CHECK(status == KITH_OK || status == KITH_E_FULL || status == KITH_E_COPIES);
-        refused += status == refusal;
+        refused += refusal == KITH_OK ? status != KITH_OK : status == refusal;
         if (trial < 100)
             CHECK(kithi_filter_check(&f) == NULL);
     }
@@ -217,6 +250,42 @@ TEST(the_expected_overflow_is_an_upper_bound_of_the_measured_one) {
                (double)refused / (double)trials);
         double bound = expected * (double)trials;
         CHECK((double)refused <= bound + 4 * sqrt(bound) + 1);
+    }
+}
+
+static double any_failure(size_t layout, const kithi_fit_size *size, uint64_t n) {
+    const kithi_fit_layout *fit = &LAYOUTS[layout].fit;
+    return fmin(1, kithi_fit_room_failure(fit, size, n) + kithi_fit_overflow(fit, size, n));
+}
+
+/* Both together, for short fingerprints in regions that are nearly full. */
+TEST(the_expected_failure_with_short_fingerprints_is_an_upper_bound_of_the_measured_one) {
+    static const struct {
+        size_t layout;
+        kithi_fit_size size;
+    } SIZES[] = {
+        {0, {3, 800, 1, 3}},    {0, {3, 6000, 1, 12}},  {0, {4, 2000, 1, 6}},   {0, {4, 6000, 1, 12}},
+        {1, {4, 1000, 1, 5}},   {1, {4, 3700, 1, 10}},  {1, {5, 1000, 1, 3}},   {1, {5, 3700, 1, 6}},
+        {0, {4, 30000, 1, 40}}, {1, {4, 25000, 1, 30}}, {1, {5, 25000, 1, 10}}, {1, {4, 5000, 4, 20}},
+    };
+    static const double AT[] = {.1, .01, .001};
+    uint64_t adds_max = check_soak() ? 20000000 : UNDER_SANITIZER ? 100000 : 1000000;
+    for (size_t i = 0; i < LENGTH(SIZES); i++) {
+        const kithi_fit_layout *fit = &LAYOUTS[SIZES[i].layout].fit;
+        const kithi_fit_size *size = &SIZES[i].size;
+        uint64_t slots = size->regions * kithi_fit_region_slots(fit, size->half), n = slots;
+        for (size_t j = 0; j < LENGTH(AT); j++) {
+            while (any_failure(SIZES[i].layout, size, n) > AT[j])
+                n -= 1 + slots / 2000;
+            uint64_t trials = adds_max / n;
+            uint64_t refused = refusals(SIZES[i].layout, size, n, trials, KITH_OK);
+            double expected = any_failure(SIZES[i].layout, size, n), bound = expected * (double)trials;
+            printf("%-10s %u-bit slots, half %" PRIu64 ", stash of %u, load %.3f: %.5f expected at most, %" PRIu64
+                   " of %" PRIu64 " measured\n",
+                   LAYOUTS[SIZES[i].layout].name, size->slot_bits, size->half, size->stash, (double)n / (double)slots,
+                   expected, refused, trials);
+            CHECK((double)refused <= bound + 4 * sqrt(bound) + 1);
+        }
     }
 }
 
