@@ -34,7 +34,17 @@ uint64_t kithi_checksum_next(kithi_parts_cursor *at, size_t byte_count) {
     }
 }
 
+/* XXH3 of a key of at most 16 bytes: a copy of the code without the parts for longer keys, which would need a stack
+ * frame. */
+__attribute__((flatten)) static inline uint64_t xxh3_of_short_key(const void *key, size_t key_bytes, uint64_t seed) {
+    if (key_bytes > 16)
+        __builtin_unreachable();
+    return kithi_xxh3(key, key_bytes, seed);
+}
+
 uint64_t kith_digest(const kith_hash *hash, const void *key, size_t key_bytes) {
+    if (hash->id == KITH_HASH_XXH3 && key_bytes <= 16)
+        return xxh3_of_short_key(key, key_bytes, hash->seed);
     return kithi_hash_digest(hash, key, key_bytes);
 }
 
