@@ -39,7 +39,8 @@ KITH_API const char *kith_version(void);
 /* An allocator. You pass a pointer to it when you create an object (a filter, a table, a hash function). The struct is
  * copied into the object, which uses it for all of its memory. (Only a kith_builder keeps the pointer: see
  * kith_builder_open.) The two functions are called on the thread that calls the library, and on the threads that this
- * call starts. NULL instead of a pointer means calloc and free of the C library.
+ * call starts. They must be thread-safe if several threads use an object at the same time. NULL instead of a pointer
+ * means calloc and free of the C library.
  *
  * allocate   returns `bytes` (never 0) bytes of ZEROED memory, aligned to `alignment` (a power of two, at most 64), or
  *            NULL if there is none. Fresh pages from mmap are already zero, so an allocator need not clear them. If it

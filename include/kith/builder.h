@@ -33,9 +33,9 @@
  *
  *   - 2 bits for each digest in the temporary file, and 64 KiB;
  *   - up to memory_bytes more, if most of the digests in memory are repeats;
- *   - on several threads, unless the kind is static: per thread up to 3 MB, or the size of 1/512 of the digests if that
- *     is more. A thread needs this memory to search for free slots and, if there are repeats among its digests, for a
- *     copy of them.
+ *   - on several threads, unless the kind is static: per thread up to 3 MB, or n / 64 bytes if that is more, where n is
+ *     the number of digests in memory. A thread needs this memory to search for free slots and, if there are repeats
+ *     among its digests, for a copy of them.
  *
  * Two steps need a minimum, which may exceed the limit:
  *

@@ -105,8 +105,9 @@ typedef enum kith_build_flags {
  * sized for the number of distinct digests (for a multiset: for all of them). The result has the bytes that adding the
  * digests one by one in order would give (for KITH_BUILD_SET: only the first of equal digests), whatever the number of
  * threads. A small filter is filled on one thread: a filter of fewer than 130,000 digests, a cuckoo kind for fewer than
- * 250,000 keys, or a static kind for at most 1.48 million. Of kind layers, only the first layer
- * is filled on several threads. For more digests than fit in memory see kith/builder.h.
+ * 250,000 keys, or a static kind for at most 1.48 million. Of kind layers, only the first layer is filled on several
+ * threads, and layers of a counting or cuckoo kind only if all digests fit into it. For more digests than fit in memory
+ * see kith/builder.h.
  *
  * A static kind is built in shards of about a million keys, which the high bits of the digest select. Its bytes do not
  * depend on the order of the digests. If the digests are hashes, the filter is as large as planned. Digests that are
@@ -199,10 +200,11 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  * A cuckoo kind cannot tell copies of a key from different keys with the same fingerprint and the same two buckets. It
  * stores up to plan.max_copies of all these in the two buckets, or fewer if other keys have taken slots there, and
  * further ones in a short list, the stash. It returns KITH_E_COPIES only if the key is stored already, no slot can be
- * freed for another copy, and the stash is full; otherwise KITH_E_FULL. With insert=walk there is no stash, and
- * KITH_E_COPIES means that the key is stored plan.max_copies times. Layers of a cuckoo kind also return KITH_E_COPIES
- * if all layers together have 2 * plan.max_copies + s copies of the key, where s is the number of entries that one
- * stash can hold (0 to 64; the planner chooses it, and no call returns it).
+ * freed for another copy, and the stash is full; otherwise KITH_E_FULL. With the option insert=walk (slots are freed by
+ * a random walk instead of a search) there is no stash, and KITH_E_COPIES means that the key is stored plan.max_copies
+ * times. Layers of a cuckoo kind also return KITH_E_COPIES if all layers together have 2 * plan.max_copies + s copies
+ * of the key, where s is the number of entries that one stash can hold (0 to 64; the planner chooses it, and no call
+ * returns it).
  *
  * Cost: one hash, then 1 cache line (blocked, blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). If both
  * buckets of the key are full, which is common near the capacity, a cuckoo kind also searches for a free slot. The
@@ -284,7 +286,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_remove_many(kith_filter *filter, 
  * do the same with their own adders. From the opening of the first adder until the last one is closed, only adders may
  * use the filter, except that kith_filter_digest(), digest_many() and digest_packed() may be called. Calls that change,
  * combine, copy, save or check it, and kith_filter_stats_of(), return KITH_E_BUSY, and has() must not be called. Adders
- * may be opened and closed from any thread.
+ * may be opened and closed from any thread. If this happens at the same time, the filter's allocator must be
+ * thread-safe.
  *
  * Each adder reserves some capacity, at most 256 keys at a time, and returns what it did not use when it is closed. So
  * near the capacity one adder may return KITH_E_FULL while others still have reserved capacity. If two threads add the
@@ -325,9 +328,9 @@ KITH_API void kith_adder_close(kith_adder *adder);
  * Returns KITH_OK, or
  *   KITH_E_FULL    bloom and blocked: the rate of the union, computed from its bits, is above the promise, and one of
  *                  these is true as well: the counts add up to more than the capacity, or more bits would be set than
- *                  `capacity` keys normally set. (If the rate is kept, the merge succeeds. The sets may have keys in
- *                  common, so the number of keys in the union is not known. The count becomes an estimate, at most the
- *                  capacity.)
+ *                  `capacity` keys normally set. (If the rate is kept, or if the union has the bits of one of the two,
+ *                  the merge succeeds. The sets may have keys in common, so the number of keys in the union is not
+ *                  known. The count becomes an estimate, at most the capacity.)
  *                  Other kinds: the counts add up to more than the capacity; or (counting kinds) more counters would
  *                  be in use than `capacity` keys normally use; or (cuckoo kinds) there is no free slot for a key.
  *                  Blocked kinds: also if keys were chosen to crowd some of the 64-byte blocks (see kith_filter_add)

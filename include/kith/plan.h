@@ -110,9 +110,10 @@ typedef struct kith_plan {
     uint64_t search_slots;     /* the most slots that one add visits when it has to move entries to free a slot,
                                   whatever the keys are; 0 for kinds that do not search. At most 2 * 16,384: the search,
                                   and a second pass that looks for an entry that can go to the stash. overlap: up to
-                                  4,096 more, because a simpler search is tried first. With insert=walk: twice the slots
-                                  of as many buckets as a walk may move entries (the option max, 500 by default): the
-                                  walk, and the way back. layers: that of the newest layer.
+                                  4,096 more, because a simpler search is tried first. With insert=walk: 2 * max * b,
+                                  where max (option max, 500 by default) is the number of entries that a walk may move
+                                  and b is the number of slots in a bucket; 2 for the walk and the way back. layers:
+                                  that of the newest layer.
                                   To visit a slot is to examine its entry. The slots of the other bucket (or window) of
                                   that entry are tested for an empty one as well, but do not count as visited. A slot
                                   that is visited twice counts twice */
@@ -147,11 +148,11 @@ typedef struct kith_plan {
  * Returns
  *   KITH_E_ARGUMENT     all three are given, or only bytes; or a struct is malformed: a wrong struct_bytes, a recipe of
  *                       more than 48 bits, a note without a name, two notes with the same name
- *   KITH_E_KIND         unknown kind; or spec->kind does not have all of spec->needs, and layers of it do not either
- *                       or are not tried, because options are given (then ask for kind "layers" with inner=…); or
- *                       (kind NULL) no kind with its default options, and no layers of a kind, has all of spec->needs
- *   KITH_E_UNSUPPORTED  spec->kind is static, and spec->needs has KITH_CAN_ADD, or KITH_CAN_GROW if no options are
- *                       given (otherwise that is KITH_E_KIND); or the option inner=… names a static kind
+ *   KITH_E_KIND         unknown kind; or spec->kind does not have all of spec->needs, and neither have layers of it.
+ *                       (If options are given, layers are not tried: ask for kind "layers" with inner=….) Or kind is
+ *                       NULL, and no kind with its default options, and no layers of a kind, has all of spec->needs
+ *   KITH_E_UNSUPPORTED  spec->kind is static, and spec->needs has KITH_CAN_ADD; or it is static, no options are given,
+ *                       and spec->needs has KITH_CAN_GROW; or the option inner=… names a static kind
  *   KITH_E_OPTION       options without a kind, an option that the kind does not have or that is given twice, a value
  *                       out of range, options that exclude each other, or (static kinds) fewer fingerprint bits than
  *                       the rate needs

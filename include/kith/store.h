@@ -166,8 +166,9 @@ KITH_API KITH_MUST_USE kith_status kith_store_convert(const char *path, const ki
  * A failure may leave a new empty FILE-lock. It may also come after the end of the journal was cut off: bytes that were
  * never acknowledged as durable.
  *
- * Cost: a few system calls, and about as long as the operations in the journal took. Memory: the system's pages
- * (usually 4 KiB) of the mapped snapshot that these operations change; with options.no_map, the whole snapshot. */
+ * Cost: a few system calls, a read of the journal, and the time that its operations take in memory, without syncs:
+ * about 1 s for a journal of 64 MiB. Memory: the system's pages (usually 4 KiB) of the mapped snapshot that these
+ * operations change; with options.no_map, the whole snapshot. */
 KITH_API KITH_MUST_USE kith_status kith_store_open(const char *path, unsigned flags, const kith_store_options *options,
                                                    kith_store **store);
 
