@@ -37,10 +37,10 @@ kith_status kithi_filter_bind_copy(kith_filter *f, const kith_filter *like, uint
 void kithi_filter_unbind(kith_filter *f);
 
 /* For a store (store/): makes a filter over the bytes of a snapshot, which are a private mapping or a copy. The filter
- * is writable. It does not have the store's mark, which is returned in *mark. As with KITH_OPEN_LAZY, the body is not
- * verified. The first change does not verify it either: the store does that before it writes the next snapshot. The
- * block still belongs to the caller. Returns KITH_E_NOT_STORE if the block is not the snapshot of a store, and the
- * codes of kith_filter_view(). */
+ * is writable. *mark is set to the mark in the header of the block, which says that it is the snapshot of a store
+ * (format/head.h); the filter itself has no mark. As with KITH_OPEN_LAZY, the body is not verified. The first change
+ * does not verify it either: the store does that before it writes the next snapshot. The block still belongs to the
+ * caller. Returns KITH_E_NOT_STORE if the block is not the snapshot of a store, and the codes of kith_filter_view(). */
 kith_status kithi_filter_open_snapshot(uint8_t *block, uint64_t block_bytes, const kith_allocator *allocator,
                                        kith_filter **filter, kithi_store_mark *mark);
 

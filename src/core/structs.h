@@ -1,5 +1,5 @@
-/* core/structs.h: public structs that begin with their size. This lets programs work that were compiled with an older
- * header, in which the struct is smaller. */
+/* core/structs.h: public structs that begin with their size. A program that was compiled with an older header, in which
+ * the struct is smaller, therefore still works. */
 #ifndef KITHI_CORE_STRUCTS_H
 #define KITHI_CORE_STRUCTS_H
 

@@ -16,7 +16,7 @@
  * keys than it has slots, so that almost no slot is unused.
  *
  *     level 0   1.02 keys per slot: 2.4% of the keys are bumped, 0.5% of the slots are unused
- *     level 1   at most 1 key per slot. With 1, 1.1% of its keys are bumped, and 1.1% of its slots are unused
+ *     level 1   at most 1 key per slot. At that load, 1.1% of its keys are bumped, and 1.1% of its slots are unused
  *     level 2   at most 0.85 keys per slot: no thresholds. The rare key that does not fit is stored in the stash
  *     stash     digests, sorted
  *

@@ -89,7 +89,7 @@
  * 12,288 slots were 0.9593 (windows, 3 bits), 0.8907 (b = 2, 5 bits) and 0.8812 (b = 2, 4 bits), with stashes of 12, 6
  * and 14 entries. That is 0.006 to 0.016 less than with wide fingerprints. With the next wider fingerprints there is
  * hardly a difference. So `overload` uses the loss only for fingerprints shorter than those that plans use by
- * themselves (`fingerprint_bits` in limits_of()). The others matter only for the searches in filters of many regions,
+ * themselves (`chosen_bits_min` in limits_of()). The others matter only for the searches in filters of many regions,
  * some of which have more keys than the average: in a single region at the planned load, g times the bound is 50 or
  * more.
  *
@@ -97,8 +97,8 @@
  * The doubled expected number of entries is enough up to a load of 0.7 (regions needed 1.7 times as many entries as
  * there are sets at 0.645, 2.0 times at 0.7). But a set more often needs several entries. With SPARSE_GROWTH, the
  * estimate of a stash overflow was above the measured probability, down to 10^-5, with 500, 1000 and 10,000 keys at
- * 0.645. So plans use a load of at most 0.645, and only sizes for which the largest stash is large enough: 0.48 in
- * large filters. The loss of 0.2 makes the formulas report a failure at loads above 0.76.
+ * 0.645. So plans use a load of at most 0.645, and only sizes for which the largest stash is large enough. In large
+ * filters this limits the load to 0.48. The loss of 0.2 makes the formulas report a failure at loads above 0.76.
  *
  * Large filters are not planned for the loads at which regions fail but for lower ones (`planned` in limits_of()), at
  * which a search is still short. The adds that fill windows up to a load of 0.945 examined 6 slots on average and 3,400
@@ -131,11 +131,11 @@ typedef struct exponent {
 
 /* The loads of a layout. */
 typedef struct load_limits {
-    double load, spread;       /* mean and spread of the load at which a region fails */
-    double planned;            /* the highest load that plans use */
-    double a, s;               /* of the exponent g of random walks, whose x is the distance from the `load` above */
-    exponent search;           /* g of bounded searches */
-    unsigned fingerprint_bits; /* the fewest that plans use */
+    double load, spread;      /* mean and spread of the load at which a region fails */
+    double planned;           /* the highest load that plans use */
+    double a, s;              /* of the exponent g of random walks, whose x is the distance from the `load` above */
+    exponent search;          /* g of bounded searches */
+    unsigned chosen_bits_min; /* the fewest fingerprint bits that plans choose; the option f may ask for fewer */
 } load_limits;
 
 static load_limits limits_of(const kithi_fit_layout *layout) {
@@ -238,11 +238,11 @@ static double overfull_pairs(unsigned c, double regions, double half, double log
 }
 
 double kithi_fit_walk_failure(const kithi_fit_layout *layout, double load, double keys) {
-    load_limits fails = limits_of(layout);
-    double x = fails.load - load;
+    load_limits limits = limits_of(layout);
+    double x = limits.load - load;
     if (x <= 0)
         return 1;
-    return fmin(1, keys * exp(-(double)layout->kicks * fails.a * x * x / (x + fails.s)));
+    return fmin(1, keys * exp(-(double)layout->kicks * limits.a * x * x / (x + limits.s)));
 }
 
 /* Returns the factor by which the expected number of the smallest overfull sets is multiplied to account for larger
@@ -290,20 +290,20 @@ static double room_failure(const kithi_fit_layout *layout, unsigned slot_bits, d
     unsigned c = key_slots(layout);
     if (keys->n <= c)
         return 0; /* any j <= c keys have at least c candidate slots together */
-    load_limits fails = limits_of(layout);
+    load_limits limits = limits_of(layout);
     double slots = slots_of(layout, half);
     double region_keys = keys->n / regions, load = region_keys / slots;
     /* Where short fingerprints matter, they act like a higher load: see "Short fingerprints" above. */
     double loss = load_loss(layout, slot_bits), search_load = load + (regions > 1 ? loss : 0);
-    if (slot_bits - layout->window_bits < fails.fingerprint_bits)
+    if (slot_bits - layout->window_bits < limits.chosen_bits_min)
         search_load = load = load + loss;
-    if (load >= fails.load)
+    if (load >= limits.load)
         return 1;
-    /* Solves load = fails.load - z * deviation - skew * (z^2 - 1) for z. The deviation has two independent parts: that
+    /* Solves load = limits.load - z * deviation - skew * (z^2 - 1) for z. The deviation has two independent parts: that
      * of the load at which a region fails, and that of the number of its keys, which is binomial. */
     double skew = 0.67 / slots;
-    double deviation = hypot(1.15 * fails.spread / sqrt(slots), sqrt(region_keys * (1 - 1 / regions)) / slots);
-    double z = (sqrt(deviation * deviation + 4 * skew * (fails.load + skew - load)) - deviation) / (2 * skew);
+    double deviation = hypot(1.15 * limits.spread / sqrt(slots), sqrt(region_keys * (1 - 1 / regions)) / slots);
+    double z = (sqrt(deviation * deviation + 4 * skew * (limits.load + skew - load)) - deviation) / (2 * skew);
     double overload = regions * erfc(z / sqrt(2)) / 2;
     double failure = overload + larger_sets_factor(layout, load) * overfull_pairs(c, regions, half, keys->log_sets) +
                      search_failure(layout, regions, half, search_load, deviation);
@@ -615,7 +615,7 @@ bool kithi_fit_choose(const kithi_fit_layout *layout, uint64_t n, double rate, u
     /* With this many combinations of a pair and a fingerprint the rate is kept whatever the keys are (fit.h). The
      * factor makes up for rounding errors. */
     double combinations = (double)n / rate * (1 + 1e-12);
-    unsigned from = slot_bits != 0 ? slot_bits : limits_of(layout).fingerprint_bits + layout->window_bits;
+    unsigned from = slot_bits != 0 ? slot_bits : limits_of(layout).chosen_bits_min + layout->window_bits;
     unsigned to = slot_bits != 0 ? slot_bits : SLOT_BITS_MAX;
     unsigned first = expected_width(layout, (double)n, combinations, from, to);
     task t = {.layout = layout, .keys = key_terms_of(layout, (double)n), .any_collisions = slot_bits != 0};

@@ -99,9 +99,9 @@ double kithi_fit_search_tail(const kithi_fit_layout *layout, double load, double
 
 /* Finds the size with the fewest bits in total for which n/(R P F) is at most `rate`, the probability of a room failure
  * is at most 10^-9 (for random walks 9 * 10^-7), and that of a stash overflow is at most 10^-8. If slot_bits is not 0,
- * slots have that width, and the largest stash is chosen if none is large enough. (But with windows and
- * fingerprints of 2 bits, the probability of a stash overflow is always at most 10^-7.) Returns false if no such size
- * is smaller than 2^62 bits. */
+ * slots have that width, and the largest stash is chosen if none is large enough. (Windows with fingerprints of 2 bits
+ * are an exception: for them the stash must be large enough even then, but the limit is 10^-7 instead of 10^-8.)
+ * Returns false if no such size is smaller than 2^62 bits. */
 bool kithi_fit_choose(const kithi_fit_layout *layout, uint64_t n, double rate, unsigned slot_bits,
                       kithi_fit_size *size);
 

@@ -29,8 +29,8 @@ kith_status kithi_cuckoo_table_make_on_block(const kith_table *t, uint64_t bucke
 void kithi_cuckoo_table_release(const kith_table *t, kithi_cuckoo_table *c);
 
 /* Moves all keys into a new table of at least `buckets` buckets, and adds the record `extra` unless it is NULL.
- * `extra_hash` is the hash value of the key of `extra` by the table's function, which xxh3 and siphash keep if the
- * table grows. Does not change t->count. On failure the table is unchanged. */
+ * `extra_hash` is the hash value of the key of `extra` by the table's current function. (If the family is xxh3 or
+ * siphash, a table that grows keeps this function.) Does not change t->count. On failure the table is unchanged. */
 kith_status kithi_cuckoo_table_rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra, uint64_t extra_hash);
 
 /* Stores a record whose key is not in the table, and rebuilds the table if necessary. `hash` is the key's hash value.
