@@ -105,9 +105,9 @@ typedef enum kith_build_flags {
  * sized for the number of distinct digests (for a multiset: for all of them). The result has the bytes that adding the
  * digests one by one in order would give (for KITH_BUILD_SET: only the first of equal digests), whatever the number of
  * threads. A small filter is filled on one thread: a filter of fewer than 130,000 digests, a cuckoo kind for fewer than
- * 250,000 keys, or a static kind for at most 1.48 million. Of kind layers, only the first layer is filled on several
- * threads, and layers of a counting or cuckoo kind only if all digests fit into it. For more digests than fit in memory
- * see kith/builder.h.
+ * 250,000 keys, or a static kind for at most 1.48 million. In a filter of kind layers, only the first layer is filled
+ * on several threads. If the inner kind is a counting or cuckoo kind, this is done only if all digests fit into the
+ * first layer. For more digests than fit in memory see kith/builder.h.
  *
  * A static kind is built in shards of about a million keys, which the high bits of the digest select. Its bytes do not
  * depend on the order of the digests. If the digests are hashes, the filter is as large as planned. Digests that are

@@ -80,9 +80,9 @@ KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t
  *     polynomial                   f(w), or f(XXH3 of the key) if w >= p         f(XXH3 of the key)
  *     tabulation, multiply_shift   f(w)                                          f(XXH3 of the key)
  *
- * Two keys that XXH3 hashes get the same word with probability 2^-64; the independence holds for keys with different
- * words. kith_function_draw() expands a 64-bit seed to the state: the independence holds as far as this expansion is
- * random, and siphash has 64 bits of secret. */
+ * Where f is applied to the XXH3 of the key, two keys get the same word with probability 2^-64. The independence holds
+ * for keys with different words. kith_function_draw() expands a 64-bit seed to the state: the independence holds as far
+ * as this expansion is random, and siphash has 64 bits of secret. */
 typedef enum kith_family_id {
     KITH_FAMILY_XXH3 = 0,
     KITH_FAMILY_SIPHASH = 1,
