@@ -81,17 +81,17 @@
  *     b = 4                   0.0035    0.001     0         0
  *     b = 8                   0.0005    0         0         0
  *
- * The formulas add these losses to the load (load_loss()) where they matter. With b = 4, planned loads are so far below
- * the one at which regions fail that the loss does not matter. With b = 8 and 4 bits, the rate alone keeps the load
- * below 0.94.
+ * The formulas add the losses of windows and of b = 2 to the load (load_loss()), except those of 0.001, which are
+ * smaller than the ranges of the measurement. With b = 4, planned loads are so far below the one at which regions fail
+ * that the loss does not matter. With b = 8 and 4 bits, the rate alone keeps the load below 0.94.
  *
  * The shortest fingerprints also lower the load at which a region without a bound on searches fails. The means for
  * 12,288 slots were 0.9593 (windows, 3 bits), 0.8907 (b = 2, 5 bits) and 0.8812 (b = 2, 4 bits), with stashes of 12, 6
  * and 14 entries. That is 0.006 to 0.016 less than with wide fingerprints. With the next wider fingerprints there is
  * hardly a difference. So `overload` uses the loss only for fingerprints shorter than those that plans use by
- * themselves (`chosen_bits_min` in limits_of()). The others matter only for the searches in filters of many regions,
- * some of which have more keys than the average: in a single region at the planned load, g times the bound is 50 or
- * more.
+ * themselves (`chosen_bits_min` in limits_of()). The losses of wider fingerprints are added only to the load that
+ * search_failure() gets, and only if there are several regions, some of which have more keys than the average. In a
+ * single region at the planned load they do not matter: g times the bound is 50 or more.
  *
  * With windows and 2 bits, all failures are stash overflows: a region of 2^18 slots needs 64 entries at a load of 0.6.
  * The doubled expected number of entries is enough up to a load of 0.7 (regions needed 1.7 times as many entries as

@@ -6,8 +6,8 @@
  *
  * If the spec does not name a kind, every kind is planned and the best one wins. (Static kinds take part only if
  * nothing will be added later.) If no kind alone supports what is needed, every kind that contains another (one of its
- * options is a kind) is planned with every inner kind. A named kind without options that does not support what is
- * needed is tried in the same way, as the outer or as the inner kind. */
+ * options is a kind) is planned with every inner kind. If the spec names a kind that does not support what is needed,
+ * and gives no options, this kind is tried in the same way, as the outer or as the inner kind. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>

@@ -74,7 +74,8 @@ const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) 
 
 /* ---- planning ---- */
 
-/* The most bits of a digest that may be used to select a slot of the filter and a fingerprint: see core/mix.h. */
+/* core/mix.h allows this many bits for region, place and fingerprint together. Slots are counted here instead of
+ * places, which is stricter by log2(b) bits. */
 #define DIGEST_BITS 60
 #define FEW_KEYS 1000
 

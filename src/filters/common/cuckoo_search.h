@@ -91,7 +91,7 @@ static inline uint64_t kithi_search_limit(const kithi_cf_layout *layout, const k
 }
 
 /* Returns the most items (entries to examine) that the short search may queue; 0: there is no short search. It uses the
- * memory of the general search's queue, so it may queue at most as many items as that queue has space for places. */
+ * memory of the general search's queue, so the number of its items is at most the number of places in that queue. */
 static inline uint32_t kithi_search_window_items(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
     uint64_t limit = kithi_search_limit(layout, g);
     if (!kithi_window_search_is_possible(layout, g))
