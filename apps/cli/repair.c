@@ -125,9 +125,9 @@ static void describe_journal(const work *w, line_text line) {
 
 static void describe_keys(const work *w, line_text line) {
     const kith_repair_report *r = &w->report;
-    bool journal_lost = r->journal > KITH_JOURNAL_DAMAGED ||
-                        (r->records_lost > 0 && r->operations_lost_max == UINT64_MAX) || r->keys_at_risk == UINT64_MAX;
-    uint64_t lost = r->keys_at_risk + r->adds_refused + (r->records_lost > 0 ? r->operations_lost_max : 0);
+    bool journal_lost =
+        r->journal > KITH_JOURNAL_DAMAGED || r->operations_lost_max == UINT64_MAX || r->keys_at_risk == UINT64_MAX;
+    uint64_t lost = r->keys_at_risk + r->adds_refused + r->operations_lost_max;
     value_text a;
     line[0] = '\0';
     if (!r->may_miss_keys)

@@ -41,7 +41,7 @@ extern "C" {
 typedef enum kith_repair_journal {
     KITH_JOURNAL_NONE = 0,       /* a plain file has no journal */
     KITH_JOURNAL_SOUND = 1,      /* all records were applied; the header may have been restored */
-    KITH_JOURNAL_DAMAGED = 2,    /* some records are missing: records_lost */
+    KITH_JOURNAL_DAMAGED = 2,    /* some records are missing (records_lost), or its end could not be read */
     KITH_JOURNAL_MISSING = 3,    /* there is no file FILE-journal. All operations since the last checkpoint are lost */
     KITH_JOURNAL_FOREIGN = 4,    /* FILE-journal belongs to another store, or is not a journal; it was not used */
     KITH_JOURNAL_UNREADABLE = 5, /* its header is damaged beyond repair, or of an unknown version; it was not used */
@@ -70,10 +70,12 @@ typedef struct kith_repair_report {
     bool journal_header_restored; /* the journal's header was damaged, and was restored */
     uint64_t records;             /* number of journal records that were applied */
     uint64_t records_lost;        /* number of journal records that are damaged or missing, and not in the snapshot */
-    uint64_t operations_lost_max; /* the lost records have at most this many operations. UINT64_MAX: not known */
+    uint64_t operations_lost_max; /* the lost records, with those in an end of the journal that could not be read, have
+                                     at most this many operations. UINT64_MAX: not known */
     uint64_t tail_bytes;          /* number of bytes at the end of the journal that were ignored: damaged or incomplete
                                      records, or records of a batch that was not committed. Nothing proves that they
-                                     were ever acknowledged as durable: an interrupted writer leaves such bytes */
+                                     were ever acknowledged as durable: an interrupted writer leaves such bytes. But if
+                                     some of them could not be read, the journal counts as damaged */
     uint64_t adds_refused;        /* number of adds of the journal that did not fit, and whose keys are not found; some
                                      may have failed before the damage, too */
     uint64_t removals_skipped;    /* number of removals of the journal that were not repeated */

@@ -41,6 +41,8 @@ typedef struct tolerant_reader {
     uint64_t unreadable_bytes; /* so far, in all files: the sectors in which a read has failed */
     uint64_t counted_end;      /* sectors of this file before this offset are not counted again: files are read from the
                                   start to the end, and the journal twice */
+    uint64_t bad_start, bad_end; /* the last bytes of this file that could not be read, and were not read later either;
+                                    bad_end is 0 if there are none */
 } tolerant_reader;
 
 /* Counts the sector at `offset` as unreadable. */
@@ -52,16 +54,23 @@ static void count_unreadable(tolerant_reader *reader, uint64_t offset, uint64_t 
     reader->unreadable_bytes += file_bytes - start < SECTOR_BYTES ? file_bytes - start : SECTOR_BYTES;
 }
 
+static int64_t read_inner(tolerant_reader *reader, int file, void *bytes, size_t byte_count, uint64_t offset) {
+    int64_t got = reader->inner->read(reader->inner->context, file, bytes, byte_count, offset);
+    if (got > 0 && offset <= reader->bad_start && offset + (uint64_t)got >= reader->bad_end)
+        reader->bad_end = 0;
+    return got;
+}
+
 /* Reads like the inner table, but goes on after a disk error: it then reads only up to the end of the sector. If that
  * fails too, it returns zeros for these bytes. */
 static int64_t read_past_errors(void *context, int file, void *bytes, size_t byte_count, uint64_t offset) {
     tolerant_reader *reader = context;
-    int64_t got = reader->inner->read(reader->inner->context, file, bytes, byte_count, offset);
+    int64_t got = read_inner(reader, file, bytes, byte_count, offset);
     if (got >= 0 || errno != EIO)
         return got;
     size_t part = SECTOR_BYTES - (size_t)(offset % SECTOR_BYTES);
     part = part < byte_count ? part : byte_count;
-    got = part < byte_count ? reader->inner->read(reader->inner->context, file, bytes, part, offset) : -1;
+    got = part < byte_count ? read_inner(reader, file, bytes, part, offset) : -1;
     if (got >= 0 || errno != EIO)
         return got;
     uint64_t file_bytes;
@@ -72,6 +81,10 @@ static int64_t read_past_errors(void *context, int file, void *bytes, size_t byt
     part = part < file_bytes - offset ? part : (size_t)(file_bytes - offset);
     memset(bytes, 0, part);
     count_unreadable(reader, offset, file_bytes);
+    if (offset + part > reader->bad_end) {
+        reader->bad_start = offset;
+        reader->bad_end = offset + part;
+    }
     return (int64_t)part;
 }
 
@@ -96,6 +109,7 @@ typedef struct repair {
     kith_filter *filter;
     bool is_exact; /* nothing is lost or unsure so far, so operations of the journal have the same outcome as before */
     bool stopped;  /* for kithi_store_replay_record() */
+    bool tail_unreadable; /* bytes after the last record of the journal that counts could not be read */
 } repair;
 
 /* ---- the file ---- */
@@ -398,18 +412,20 @@ static kith_status apply_journal(repair *r, kithi_journal *j) {
     if (status != KITH_OK)
         return status;
     r->report.tail_bytes = file_bytes > end ? file_bytes - end : 0;
-    if (expected <= last)
+    /* An interrupted writer does not leave bytes that cannot be read: records in them may be lost. */
+    r->tail_unreadable = r->reader.bad_end > end;
+    if (expected <= last || r->tail_unreadable)
         report_lost_records(r, expected, last + 1, r->report.tail_bytes);
     return KITH_OK;
 }
 
 static kith_status repair_journal(repair *r) {
     kithi_journal j = {.files = &r->files, .file = -1, .window = r->s->window};
-    r->reader.counted_end = 0;
+    r->reader.counted_end = r->reader.bad_end = 0;
     kith_status status = open_journal(r, &j);
     if (status == KITH_OK && r->report.journal == KITH_JOURNAL_SOUND) {
         status = apply_journal(r, &j);
-        if (r->report.records_lost > 0)
+        if (r->report.records_lost > 0 || r->tail_unreadable)
             r->report.journal = KITH_JOURNAL_DAMAGED;
     }
     if (j.file >= 0)

@@ -584,6 +584,23 @@ TEST(unreadable_bytes_are_counted_once) {
     kith_filter_free(model);
 }
 
+/* An interrupted writer does not leave a sector that cannot be read, so what was there may be lost. */
+TEST(an_end_of_the_journal_that_cannot_be_read_is_reported_as_lost) {
+    enum { SOME = 240 };
+    new_disk();
+    kith_filter *model = make_store("bloom", SOME), *got;
+    CHECK(bytes_of(JOURNAL)->n > BAD_FROM && bytes_of(JOURNAL)->n < BAD_TO);
+    kithi_files bad = files;
+    bad.read = read_but_for_a_sector;
+    report = (kith_repair_report)KITH_REPAIR_REPORT_INIT;
+    CHECK_OK(kithi_repair_with(&bad, PATH, 0, NULL, &report, &got));
+    uint64_t lost = missing(got, SOME);
+    CHECK(lost > 0 && report.journal == KITH_JOURNAL_DAMAGED && report.may_miss_keys && !report.is_whole);
+    CHECK(lost <= report.operations_lost_max && report.operations_lost_max <= report.tail_bytes / 8);
+    kith_filter_free(got);
+    kith_filter_free(model);
+}
+
 TEST(every_allocation_may_fail) {
     static const char *const kinds[] = {"bloom", "cuckoo", "layers"};
     for (size_t i = 0; i < LENGTH(kinds); i++) {
