@@ -32,7 +32,7 @@
  * is not counted, and neither are
  *
  *   - 2 bits for each digest in the temporary file, and 64 KiB;
- *   - up to memory_bytes more, if most of the digests in memory are repeats;
+ *   - up to memory_bytes more, if a third or more of the digests in memory are repeats;
  *   - on several threads, unless the kind is static: per thread up to 3 MB, or n / 64 bytes if that is more, where n is
  *     the number of digests in memory. A thread needs this memory to search for free slots and, if there are repeats
  *     among its digests, for a copy of them.
@@ -180,7 +180,7 @@ KITH_API KITH_MUST_USE kith_status kith_builder_each(kith_builder *builder, kith
  * kith_builder_open_like(), and the codes of kith_builder_open(). */
 KITH_API KITH_MUST_USE kith_status kith_builder_respec(kith_builder *builder, const kith_filter_spec *spec);
 
-/* Returns how much memory, in bytes, kith_builder_finish() will use in addition to the filter. If most digests are
+/* Returns how much memory, in bytes, kith_builder_finish() will use in addition to the filter. If many digests are
  * repeats, or for static kinds, it may be up to twice that, but never more than "Memory" above allows. */
 KITH_API uint64_t kith_builder_memory(const kith_builder *builder);
 

@@ -173,7 +173,7 @@ typedef struct kith_plan {
  * plan->failure may be higher if an option fixes what the planner would choose: the fingerprint bits (f), the counters
  * per key (k), or insertion by random walk. (A walk is selected by insert=walk, or by any max other than its default of
  * 500; max is the number of entries that a walk may move.) Very short fingerprints need more slots per key, because
- * searches find free slots less easily: about 2% more with f=3 in overlap and with f=4 and b=2 in cuckoo, and up to
+ * searches find free slots less easily: about 2% more with f=3 in overlap and with f=4 and b=2 in cuckoo, and about
  * twice as many with f=2 in overlap, where plan->failure is at most 10^-7. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 

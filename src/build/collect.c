@@ -28,9 +28,8 @@
 #define MEMORY_MIN ((uint64_t)1 << 20)    /* bytes; a lower memory limit means this one */
 #define PIECE_MAX ((size_t)1 << 24)       /* digests in memory that the reader returns at once */
 #define ALLOCATED_FIRST ((size_t)1 << 14) /* digests that the first array can hold */
-#define PART_DIGESTS                                                                                                   \
-    32768 /* the most per part, if possible: they fit in cache while repeats are found
-*/
+/* The most digests per part, if possible: they fit in cache while repeats are found. */
+#define PART_DIGESTS 32768
 
 /* Sets all fields to 0 except the last one, `firsts_begin`. That one is set together with `firsts`, and it is so large
  * that clearing it would take a noticeable part of the time of a small build. */

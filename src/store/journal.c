@@ -303,9 +303,8 @@ kith_status kithi_journal_append(kithi_journal *j, kithi_position *at, uint64_t 
     assert(count <= KITHI_RECORD_DIGESTS_MAX && synced_sequence <= at->sequence);
     uint8_t *bytes = j->window;
     size_t byte_count = record_bytes(count);
-    if (byte_count > j->size_limit || at->offset > j->size_limit - byte_count) {
+    if (byte_count > j->size_limit || at->offset > j->size_limit - byte_count)
         return kithi_status_with_errno(EFBIG);
-    }
     kithi_journal_forget(j);
     kithi_store64(bytes + AT_PREVIOUS, at->previous_checksum);
     kithi_store64(bytes + AT_SEQUENCE, at->sequence + 1);
