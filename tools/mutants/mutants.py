@@ -51,7 +51,7 @@ VALIDATOR = [
 ]
 JOURNAL = [
     "unit_store_journal", "unit_store_load", "unit_store", "unit_store_process", "unit_store_faults",
-    "unit_store_power", "unit_repair",
+    "unit_store_power", "unit_repair", "unit_repair_journal",
 ]
 SUBJECTS = [
     ("src/plan/fit.c", r".*", [*PLANNER, "unit_plan_fits"]),
