@@ -31,6 +31,8 @@
 
 /* ---- files ---- */
 
+static const kithi_store_mark NO_MARK = {.is_store = false}; /* for a plain file */
+
 /* The callback for kithi_filter_write_marked(). */
 static kith_status write_snapshot(void *context, const kithi_part *parts, size_t count, bool secret) {
     kith_store *s = context;
@@ -211,7 +213,6 @@ kith_status kith_store_replace(kith_store *s, kith_filter *filter) {
 
 kith_status kith_store_close_plain(kith_store *s) {
     assert(s != NULL);
-    static const kithi_store_mark plain = {.is_store = false};
     kith_status status = kithi_store_writable(s);
     if (status != KITH_OK)
         return status;
@@ -219,7 +220,7 @@ kith_status kith_store_close_plain(kith_store *s) {
         return KITH_E_BUSY;
     status = verify_snapshot(s);
     if (status == KITH_OK)
-        status = replace_snapshot(s, s->now.filter, &plain);
+        status = replace_snapshot(s, s->now.filter, &NO_MARK);
     if (status != KITH_OK)
         return handle_failed_replacement(s, status);
     if (s->files->remove(s->files->context, s->folder, s->journal_name) != 0)
@@ -289,7 +290,6 @@ static bool may_be_snapshot(const kith_store *s, const kithi_store_mark *mark) {
  * because a repair needs both. So FILE is first replaced by a plain file with the new content: a journal next to a
  * plain file is ignored, and can be replaced at any time. */
 static kith_status create_files(kith_store *s, kith_filter *filter, bool old_store) {
-    static const kithi_store_mark plain = {.is_store = false};
     kithi_store_mark mark = {.is_store = true};
     bool journal_exists;
     kith_status status = check_journal_name(s, &journal_exists);
@@ -301,7 +301,7 @@ static kith_status create_files(kith_store *s, kith_filter *filter, bool old_sto
     kithi_journal_head head = {.generation = 1};
     memcpy(head.id, mark.id, sizeof head.id);
     if (journal_exists && old_store)
-        status = replace_snapshot(s, filter, &plain);
+        status = replace_snapshot(s, filter, &NO_MARK);
     if (status == KITH_OK)
         status = replace_journal(s, &head, filter);
     if (status != KITH_OK)

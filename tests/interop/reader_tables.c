@@ -1,6 +1,6 @@
-/* reader_tables: the part of the reader for tables, written from "Kinds 32 and 33" of docs/format.md and from
- * nothing else. It looks up a key of an image by mark, bucket and tag, as the document says. A scan of all slots
- * would also find keys that are stored in the wrong slot. */
+/* reader_tables: the part of the reader for tables, written from "Kinds 32 and 33" of docs/format.md and from nothing
+ * else. It looks up a key of an image by overflow bit, bucket and tag, as the document says. A scan of all slots would
+ * also find keys that are stored in the wrong slot. */
 #include "reader.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ typedef struct image {
 /* Where a key may be. */
 typedef struct places {
     uint64_t bucket[BUCKETS_OF_A_KEY];
-    unsigned tag, mark; /* mark: the key's class, the index of the tag byte of bucket 0 that has its mark */
+    unsigned tag, class; /* class: the index of the tag byte of bucket 0 that has the key's overflow bit */
 } places;
 
 static image image_of(const filter *f) {
@@ -135,7 +135,7 @@ static uint64_t value_of(const image *t, unsigned i, const uint8_t *key) {
 static places places_of(const image *t, const uint8_t *key) {
     bool one_function = t->family == XXH3 || t->family == SIPHASH;
     uint64_t v = value_of(t, 0, key), low = one_function ? v : mix(v);
-    places at = {.tag = low % 128 == 0 ? 1 : low % 128, .mark = (unsigned)((low >> 7) % 8) * t->b >> 3};
+    places at = {.tag = low % 128 == 0 ? 1 : low % 128, .class = (unsigned)((low >> 7) % 8) * t->b >> 3};
     for (unsigned i = 0; i < t->d; i++) {
         uint64_t x = i == 0          ? v
                      : !one_function ? value_of(t, i, key)
@@ -159,7 +159,7 @@ static uint64_t slot_in(const image *t, uint64_t bucket, unsigned tag, const uin
 
 static uint64_t slot_of(const image *t, const uint8_t *key) {
     places at = places_of(t, key);
-    unsigned buckets = t->tags[at.bucket[0] * t->b + at.mark] >> 7 != 0 ? t->d : 1;
+    unsigned buckets = t->tags[at.bucket[0] * t->b + at.class] >> 7 != 0 ? t->d : 1;
     uint64_t slot = t->slots;
     for (unsigned i = 0; i < buckets && slot == t->slots; i++)
         slot = slot_in(t, at.bucket[i], at.tag, key);
@@ -214,7 +214,7 @@ void image_verify(const filter *f) {
             continue;
         /* A lookup finds only one slot for a key, so this also detects a key that is stored twice. */
         require(slot_of(&t, t.records + slot * t.record_bytes) == slot,
-                "a key is not in its buckets, has a wrong tag or no mark, or is stored twice");
+                "a key is not in its buckets, has a wrong tag or no overflow bit, or is stored twice");
     }
 }
 
