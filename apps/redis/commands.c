@@ -1,6 +1,7 @@
 /* commands.c: registers the commands of commands.def; see commands.h. */
 #include "commands.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "docs.h"
@@ -69,6 +70,21 @@ static command_key_spec *key_specs_of(const command *c) {
     return strstr(c->flags, "readonly") != NULL ? read_keys : change_keys;
 }
 
+/* A rule of the ACL such as -@write must hold for commands of modules as well, but the server does not derive the
+ * categories from the flags. If there is no room for a category of the module, the standard ones are set alone. */
+static void set_categories(RedisModuleCtx *ctx, RedisModuleCommand *made, const command *c) {
+    char standard[32], all[64];
+    if (server.SetCommandACLCategories == NULL)
+        return;
+    (void)snprintf(standard, sizeof standard, "%s %s", strstr(c->flags, "readonly") != NULL ? "read" : "write",
+                   strstr(c->flags, "fast") != NULL ? "fast" : "slow");
+    (void)snprintf(all, sizeof all, "%s %s", standard, c->category);
+    if (server.AddACLCategory != NULL && server.SetCommandACLCategories(made, all) == SERVER_OK)
+        return;
+    if (server.SetCommandACLCategories(made, standard) != SERVER_OK)
+        server.Log(ctx, "warning", "the server does not accept the ACL categories \"%s\" for %s", standard, c->name);
+}
+
 static bool register_one(RedisModuleCtx *ctx, const command *c) {
     if (server.CreateCommand(ctx, c->name, c->function, c->flags, 1, c->last_key, 1) != SERVER_OK)
         return false;
@@ -86,8 +102,7 @@ static bool register_one(RedisModuleCtx *ctx, const command *c) {
     };
     if (made == NULL || server.SetCommandInfo(made, &info) != SERVER_OK)
         return false;
-    if (server.SetCommandACLCategories != NULL && server.AddACLCategory != NULL)
-        (void)server.SetCommandACLCategories(made, c->category);
+    set_categories(ctx, made, c);
     return true;
 }
 

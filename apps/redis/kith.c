@@ -213,6 +213,12 @@ static const char *read_reserve(RedisModuleString **argv, int argc, wanted *w, c
 
 int command_kith_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     bool like = argc == 4 && argument_is(argv[2], "LIKE");
+    if (server.IsKeysPositionRequest(ctx)) { /* in a cluster, both keys must be in one slot */
+        server.KeyAtPosWithFlags(ctx, 1, KEY_SPEC_OVERWRITE | KEY_SPEC_INSERT);
+        if (like)
+            server.KeyAtPosWithFlags(ctx, 3, KEY_SPEC_READ | KEY_SPEC_ACCESS);
+        return SERVER_OK;
+    }
     if (!like && argc < 5)
         return server.WrongArity(ctx);
     value_creation c = {0};

@@ -61,6 +61,10 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ct
     server.SetModuleOptions(ctx, MODULE_HANDLES_IO_ERRORS | MODULE_SIGNALS_MODIFIED_KEYS | MODULE_HANDLES_ASYNC_LOAD);
     if (server.RegisterInfoFunc != NULL && server.InfoAddSection != NULL && server.InfoAddFieldULongLong != NULL)
         (void)server.RegisterInfoFunc(ctx, report);
+    if (server.SetCommandACLCategories == NULL)
+        server.Log(ctx, "warning",
+                   "this server has no ACL categories for commands of modules: a user with +@all -@write may still run "
+                   "BF.ADD. docs/redis.md has the rules to use instead, under \"Access control\"");
     server.Log(ctx, "notice", "kith %s: %s", kith_version(),
                config.only_kith ? "KITH.* commands only" : "BF.*, CF.* and KITH.* commands");
     return SERVER_OK;

@@ -50,7 +50,7 @@ for file in *.md docs/*.md; do
       [[ $word =~ ^[a-z]+\.[a-z0-9_]+$ && ! $word =~ \.(c|h)$ ]] || continue
       check "$file" "$word" has_test "${word%%.*}" "${word#*.}"
       ;;
-    redis.[a-z]*@redis | redis.[a-z]*@valkey)
+    redis.[a-z]*@redis | redis.[a-z]*@redis8 | redis.[a-z]*@valkey)
       check "$file" "$word" has_test redis "$(expr "$word" : 'redis\.\(.*\)@')"
       ;;
     esac

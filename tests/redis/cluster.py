@@ -6,7 +6,7 @@ import time
 
 import workload
 from resp import Connection, Error, Lost, OK
-from server import check, digest, equal, info, main, test, wait_until
+from server import check, digest, equal, expect_error, info, main, test, wait_until
 
 SLOTS = 16384
 FAILOVER_MS = 1000  # node timeout for a test that waits for a failover; nodes also meet faster
@@ -269,6 +269,16 @@ def commands_on_several_keys_need_one_slot(s):
     equal(client("KITH.MERGE", "c{1}", "a{1}", "b{1}"), OK)
     equal(client("KITH.MEXISTS", "c{1}", "x", "y", "z"), [1, 1, 0])
     check(client("KITH.MERGE", "c{1}", "a{1}", "b{2}").startswith("CROSSSLOT"))
+    # a{1} and d{2} are refused on every node, also where only one of them would be looked for.
+    for node in cluster.nodes:
+        c = node.connect()
+        for like in ("LIKE", "like"):
+            expect_error(c, ["KITH.RESERVE", "d{2}", like, "a{1}"], "CROSSSLOT")
+        equal([word.decode() for word in c("COMMAND", "GETKEYS", "KITH.RESERVE", "d{2}", "LIKE", "a{1}")],
+              ["d{2}", "a{1}"])
+        equal([word.decode() for word in c("COMMAND", "GETKEYS", "KITH.RESERVE", "like", "bloom", "0.1", "9", "GROW")],
+              ["like"])
+    equal(client("EXISTS", "d{2}"), 0)
     client.close()
 
 

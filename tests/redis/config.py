@@ -118,8 +118,7 @@ def with_bf_no_there_is_only_kith(s):
 def the_module_is_documented_and_has_an_info_section(s):
     c = s.connect()
     c("BF.ADD k x")
-    section = info(c, "modules")
-    check(any("kith" in value for value in section.values()), f"INFO modules has {section}")
+    check(b"name=kith," in c("INFO modules"), "INFO modules does not name kith")
     section = info(c, "everything")
     check(any(name.startswith("kith_") for name in section), "INFO has no kith section")
     for command in ("bf.add", "bf.reserve", "cf.insert", "kith.merge"):
@@ -127,10 +126,6 @@ def the_module_is_documented_and_has_an_info_section(s):
         check(len(docs) == 2 and "summary" in [str(word) if not isinstance(word, bytes) else word.decode()
                                                for word in docs[1][0::2]],
               f"COMMAND DOCS {command} returned {docs!r}")
-    if s.kind == "valkey":  # Redis 7.0 has no ACL categories of modules
-        categories = {name.decode() if isinstance(name, bytes) else str(name) for name in c("ACL CAT")}
-        check({"bloom", "cuckoo"} <= categories, f"{categories}")
-        expect(c, "ACL SETUSER reader on nopass ~* +@bloom -@all +bf.exists", OK)
 
 
 @test

@@ -1,9 +1,9 @@
 """The harness of the tests with real servers: SUITE.py SERVER MODULE [TEST…]
 
-SERVER is redis or valkey, MODULE the path of kith.so (a test that compares may pass another module). Each suite is a
-file of functions marked @test, whose names are sentences. They get a Suite, which starts servers on free ports of the
-loopback interface, each in its own temporary folder, and stops them after the test. suite.server is one that the tests
-of a file share; it is emptied between them.
+SERVER is redis, redis8 or valkey, MODULE the path of kith.so (a test that compares may pass another module). Each suite
+is a file of functions marked @test, whose names are sentences. They get a Suite, which starts servers on free ports of
+the loopback interface, each in its own temporary folder, and stops them after the test. suite.server is one that the
+tests of a file share; it is emptied between them.
 
 A test fails if it raises, if a server exits that was not told to, or if a server's log has the mark of a crash or of a
 sanitizer. Then the ends of the logs are printed. Exit status: 0 passed, 1 failed, 77 the server is not installed.
@@ -42,10 +42,12 @@ def test(function):
 
 
 def find_program(server, program):
-    """server is redis or valkey, program is server, cli or benchmark. Returns a path, or None."""
-    name = f"{server}-{program}"
-    unpacked = ROOT / "build" / server / "root" / "usr" / "bin" / name
-    return str(unpacked) if unpacked.exists() else shutil.which(name)
+    """server is redis, redis8 or valkey, program is server, cli or benchmark. Returns a path, or None."""
+    name = f"{server.rstrip('8')}-{program}"
+    for unpacked in (ROOT / "build" / server / "bin" / name, ROOT / "build" / server / "root" / "usr" / "bin" / name):
+        if unpacked.exists():
+            return str(unpacked)
+    return None if server == "redis8" else shutil.which(name)
 
 
 def free_port():
@@ -318,7 +320,7 @@ def run_test(suite, function):
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[1] not in ("redis", "valkey"):
+    if len(sys.argv) < 3 or sys.argv[1] not in ("redis", "redis8", "valkey"):
         print(__doc__, file=sys.stderr)
         sys.exit(2)
     kind, module, chosen = sys.argv[1], sys.argv[2], sys.argv[3:]
