@@ -37,9 +37,16 @@ typedef struct prelude {
     uint64_t deleted;
 } prelude;
 
+/* Returns whether a value can have received this many chunks of SCANDUMP: none if it is complete or was loaded
+ * otherwise; else all of them had their full length, because only the last one may be shorter. */
+static inline bool chunks_fit(uint64_t chunks, uint64_t received, uint64_t total) {
+    return chunks == 0 ||
+           (chunks < 1 << CURSOR_BITS && received < total && received == chunks * CHUNK_BYTES - PRELUDE_BYTES);
+}
+
 void prelude_write(const value *v, unsigned char bytes[PRELUDE_BYTES]);
 
-/* Returns false if the data does not begin with a prelude. */
+/* Returns false if the data does not begin with a prelude, or if no filter can have its numbers. */
 bool prelude_read(const void *data, size_t bytes, prelude *p);
 
 /* Writes the commands that make a value of kith again to an AOF: KITH._LOAD, several times. */

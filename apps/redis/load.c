@@ -230,7 +230,9 @@ int command_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     bool valid = argument_number(argv[2], 0, INT64_MAX, &offset) == ARGUMENT_OK;
     for (int i = 0; i < 9; i++)
         valid = valid && argument_number(argv[4 + i], 0, INT64_MAX, &n[i]) == ARGUMENT_OK;
-    if (!valid || n[0] > n[1] || n[1] == 0)
+    const value_stored stored = {(uint64_t)n[3], (uint64_t)n[4], (uint64_t)n[5], (uint64_t)n[6], (uint64_t)n[7]};
+    if (!valid || n[0] > n[1] || n[1] == 0 || !value_can_have(n[2] != 0, &stored) ||
+        !chunks_fit((uint64_t)n[8], (uint64_t)n[0], (uint64_t)n[1]))
         return server.ReplyWithError(ctx, "ERR malformed KITH._LOAD");
     piece p = {.first = offset == 0,
                .type_known = true,

@@ -41,12 +41,11 @@ bool prelude_read(const void *data, size_t bytes, prelude *p) {
     if (bytes < PRELUDE_BYTES || memcmp(at, "KITHDUMP", 8) != 0 || get(at + 8, 4) != 1 || get(at + 12, 4) > 1 ||
         get(at + CHECKSUM_AT, 8) != checksum(at))
         return false;
+    value_stored n = {get(at + 24, 4), get(at + 28, 4), get(at + 32, 4), get(at + 40, 8), get(at + 36, 4)};
     p->removes = get(at + 12, 4) == 1;
     p->total = get(at + 16, 8);
-    p->request.expansion = (uint32_t)get(at + 24, 4);
-    p->request.bucket_size = (uint32_t)get(at + 28, 4);
-    p->request.max_iterations = (uint32_t)get(at + 32, 4);
-    p->layers = (unsigned)get(at + 36, 4);
-    p->deleted = get(at + 40, 8);
-    return true;
+    p->request = (value_request){(uint32_t)n.expansion, (uint32_t)n.bucket_size, (uint32_t)n.max_iterations};
+    p->layers = (unsigned)n.layers;
+    p->deleted = n.deleted;
+    return value_can_have(p->removes, &n);
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chunks.h"
 #include "compat_rdb.h"
 #include "config.h"
 #include "memory.h"
@@ -102,20 +103,23 @@ static value *load(RedisModuleIO *io, int encoding_version, bool removes) {
         return damaged(io, "its form is unknown");
     if (form == FORM_REDISBLOOM)
         return compat_load_part(io, removes);
-    value_request request;
+    value_stored n;
     value_part part = {0};
-    request.expansion = (uint32_t)server.LoadUnsigned(io);
-    request.bucket_size = (uint32_t)server.LoadUnsigned(io);
-    request.max_iterations = (uint32_t)server.LoadUnsigned(io);
-    uint64_t deleted = server.LoadUnsigned(io);
-    uint64_t layers = server.LoadUnsigned(io);
+    n.expansion = server.LoadUnsigned(io);
+    n.bucket_size = server.LoadUnsigned(io);
+    n.max_iterations = server.LoadUnsigned(io);
+    n.deleted = server.LoadUnsigned(io);
+    n.layers = server.LoadUnsigned(io);
     part.chunks = server.LoadUnsigned(io);
     part.total = server.LoadUnsigned(io);
     part.received = server.LoadUnsigned(io);
     if (server.IsIOError(io) || part.total == 0 || part.total > MOST_BYTES || part.received > part.total ||
         part.received == 0)
         return damaged(io, "its sizes are impossible");
-    if (part.received < part.total && !may_claim(io, part.total))
+    bool whole = part.received == part.total;
+    if (!value_can_have(removes, &n) || !chunks_fit(part.chunks, part.received, part.total) || (whole && n.layers == 0))
+        return damaged(io, "no filter can have its numbers");
+    if (!whole && !may_claim(io, part.total))
         return damaged(io, "it is half loaded, and would be larger than kith.max-filter-bytes");
     part.block = memory_allocate((size_t)part.total);
     if (part.block == NULL)
@@ -124,23 +128,20 @@ static value *load(RedisModuleIO *io, int encoding_version, bool removes) {
         memory_release(part.block, (size_t)part.total);
         return damaged(io, "a chunk is missing or has the wrong size");
     }
+    value_request request = {(uint32_t)n.expansion, (uint32_t)n.bucket_size, (uint32_t)n.max_iterations};
     value *v = value_of_part(removes, &request, part);
     if (v == NULL) {
         memory_release(part.block, (size_t)part.total);
         return damaged(io, "there is no memory for it");
     }
-    v->deleted = deleted;
-    v->layers = (unsigned)layers;
-    if (part.received < part.total)
+    v->deleted = n.deleted;
+    v->layers = (unsigned)n.layers;
+    if (!whole)
         return v;
-    value *whole;
-    kith_status status = value_complete(v, true, &whole);
+    value *made;
+    kith_status status = value_complete(v, true, &made);
     value_free(v);
-    if (status != KITH_OK)
-        return damaged(io, kith_status_text(status));
-    if (layers == 0)
-        value_count_layers(whole);
-    return whole;
+    return status == KITH_OK ? made : damaged(io, kith_status_text(status));
 }
 
 void *rdb_load_bloom(RedisModuleIO *io, int encoding_version) {

@@ -104,6 +104,10 @@ static bool has_hash(const redisbloom_bloom *f, item_hash h) {
 /* ---- Levels
  * ------------------------------------------------------------------------------------------------------- */
 
+static double bits_per_entry_for(double rate) {
+    return -log(rate) / LN2_SQUARED;
+}
+
 static uint64_t hashes_for(double bits_per_entry) {
     double hashes = ceil(LN2 * bits_per_entry);
     return hashes >= 1 && hashes <= HASHES_MOST ? (uint64_t)hashes : 0;
@@ -112,7 +116,7 @@ static uint64_t hashes_for(double bits_per_entry) {
 /* Computes all of a level but its bytes. KITH_E_TOO_LARGE if a number of bits like that is not possible. */
 static kith_status plan_level(uint64_t capacity, double rate, uint32_t options, redisbloom_bloom_level *level) {
     *level = (redisbloom_bloom_level){.capacity = capacity, .rate = rate};
-    level->bits_per_entry = -log(rate) / LN2_SQUARED;
+    level->bits_per_entry = bits_per_entry_for(rate);
     level->hashes = hashes_for(level->bits_per_entry);
     if (capacity == 0 || level->hashes == 0)
         return KITH_E_TOO_LARGE;
@@ -410,12 +414,18 @@ uint64_t redisbloom_bloom_chunk(const redisbloom_bloom *f, uint64_t cursor, cons
 /* Whether a level from outside is one that RedisBloom can have written, and safe to use. Its bytes are not looked
  * at. */
 static bool is_sound(const redisbloom_bloom_level *level) {
+    /* RedisBloom computes bits from the capacity, and rounds up; the capacity may then be rounded down. */
+    const double tolerance = 1e-6;
     if (level->bits == 0 || level->bits >= (uint64_t)BITS_LIMIT || level->byte_count != level->bits / 8 ||
         level->bits % 8 != 0)
         return false;
     if (level->log2_bits != 0 && (level->log2_bits > 61 || level->bits != UINT64_C(1) << level->log2_bits))
         return false;
     if (!(level->rate > 0 && level->rate < 1) || !(level->bits_per_entry > 0 && level->bits_per_entry < HASHES_MOST))
+        return false;
+    double expected = bits_per_entry_for(level->rate);
+    if (fabs(level->bits_per_entry - expected) > tolerance * expected ||
+        (double)level->capacity * level->bits_per_entry >= (double)level->bits * (1 + tolerance) + 1)
         return false;
     return level->hashes != 0 && level->hashes == hashes_for(level->bits_per_entry) && level->capacity != 0 &&
            level->items <= level->capacity;

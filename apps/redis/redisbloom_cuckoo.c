@@ -455,7 +455,7 @@ static bool are_sound(const redisbloom_cuckoo_fields *fields) {
     if (fields->filters < 1 || fields->filters > FILTERS_MOST || (fields->filters > 1 && fields->expansion == 0))
         return false;
     if (fields->bucket_size < 1 || fields->bucket_size > BUCKET_SIZE_MOST || fields->max_iterations < 1 ||
-        fields->max_iterations > ITERATIONS_MOST || fields->expansion > EXPANSION_MOST)
+        fields->max_iterations > ITERATIONS_MOST || fields->expansion > EXPANSION_MOST || fields->deletes > INT64_MAX)
         return false;
     return fields->buckets >= 1 && (fields->buckets & (fields->buckets - 1)) == 0 &&
            fields->buckets <= SLOTS_MOST / fields->bucket_size && (fields->expansion & (fields->expansion - 1)) == 0;

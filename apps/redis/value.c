@@ -152,21 +152,51 @@ value *value_of_part(bool removes, const value_request *request, value_part part
     return v;
 }
 
-/* Returns whether the filter in a block supports deletion, from its header alone. */
-static kith_status block_removes(const value_part *part, bool *removes) {
+/* The limits are those of CF.RESERVE, of the option `growth`, and of the kind `layers`. The number of deleted items is
+ * only limited by the integers of replies and of the AOF. */
+bool value_can_have(bool removes, const value_stored *n) {
+    enum { EXPANSION_MOST = 32768, BUCKET_SIZE_MOST = 255, ITERATIONS_MOST = 65535, LAYERS_MOST = 64 };
+    return n->expansion <= EXPANSION_MOST && n->bucket_size <= (removes ? BUCKET_SIZE_MOST : 0) &&
+           n->max_iterations <= (removes ? ITERATIONS_MOST : 0) && n->deleted <= (removes ? INT64_MAX : 0) &&
+           n->layers <= LAYERS_MOST;
+}
+
+static bool grows(const kith_filter *filter) {
+    return (kith_filter_capabilities(filter) & KITH_CAN_GROW) != 0;
+}
+
+static uint32_t growth_of(const kith_filter *filter) {
+    char options[256];
+    (void)kith_filter_options(filter, options, sizeof options);
+    const char *growth = strstr(options, "growth=");
+    return growth == NULL ? 0 : (uint32_t)strtoul(growth + strlen("growth="), NULL, 10);
+}
+
+/* Compares the numbers beside a filter with those that its header has. The layers of one that grows could only be
+ * counted in a pass over it. */
+static bool agrees(const value *v, const kith_filter *filter) {
+    return v->layers == 0 || (v->request.expansion == growth_of(filter) && (v->layers == 1 || grows(filter)));
+}
+
+/* Reads from the header of a complete block whether its filter supports deletion. Returns KITH_E_CORRUPT if the header
+ * contradicts the numbers of v. */
+static kith_status check_header(const value *v, bool *removes) {
     kith_filter *view;
-    kith_status status = kith_filter_view(part->block, (size_t)part->total, KITH_OPEN_LAZY, &memory_allocator, &view);
+    kith_status status =
+        kith_filter_view(v->loading.block, (size_t)v->loading.total, KITH_OPEN_LAZY, &memory_allocator, &view);
     if (status != KITH_OK)
         return status;
     *removes = (kith_filter_capabilities(view) & KITH_CAN_REMOVE) != 0;
+    if (!agrees(v, view))
+        status = KITH_E_CORRUPT;
     kith_filter_free(view);
-    return KITH_OK;
+    return status;
 }
 
 kith_status value_complete(value *v, bool type_known, value **made) {
     bool removes = v->removes;
     kith_filter *filter;
-    kith_status status = block_removes(&v->loading, &removes);
+    kith_status status = check_header(v, &removes);
     if (status == KITH_OK && type_known && removes != v->removes)
         status = KITH_E_MISMATCH;
     value *m = status != KITH_OK ? NULL : value_new(VALUE_FILTER, removes);
@@ -187,16 +217,12 @@ kith_status value_complete(value *v, bool type_known, value **made) {
 }
 
 void value_read_expansion(value *v) {
-    char options[256];
-    (void)kith_filter_options(v->filter, options, sizeof options);
-    const char *growth = strstr(options, "growth=");
-    v->request.expansion = growth == NULL ? 0 : (uint32_t)strtoul(growth + strlen("growth="), NULL, 10);
+    v->request.expansion = growth_of(v->filter);
 }
 
 void value_count_layers(value *v) {
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
-    bool grows = (kith_filter_capabilities(v->filter) & KITH_CAN_GROW) != 0;
-    v->layers = grows && kith_filter_stats_of(v->filter, &stats) == KITH_OK ? stats.layers : 1;
+    v->layers = grows(v->filter) && kith_filter_stats_of(v->filter, &stats) == KITH_OK ? stats.layers : 1;
 }
 
 kith_status value_create(const value_creation *c, uint64_t max_bytes, value **made) {

@@ -24,6 +24,13 @@ typedef struct value_request {
     uint32_t max_iterations;
 } value_request;
 
+/* The numbers that are saved beside a filter. From outside, they can be anything. */
+typedef struct value_stored {
+    uint64_t expansion, bucket_size, max_iterations;
+    uint64_t deleted;
+    uint64_t layers; /* 0: not known */
+} value_stored;
+
 /* The part of a filter that has arrived. */
 typedef struct value_part {
     unsigned char *block; /* `total` bytes from memory_allocate() */
@@ -81,8 +88,12 @@ value *value_new(value_state state, bool removes);
 value *value_of_filter(kith_filter *filter, const value_request *request);
 value *value_of_part(bool removes, const value_request *request, value_part part);
 
+/* Returns whether a value of the data type can have these numbers. value_complete() compares them with the filter. */
+bool value_can_have(bool removes, const value_stored *numbers);
+
 /* Makes a complete value of a half-loaded one whose block is complete. The filter is verified. If `type_known`, a
- * filter that does not belong to the data type of v is KITH_E_MISMATCH. On success the block is in *made, and v holds
+ * filter that does not belong to the data type of v is KITH_E_MISMATCH. If the layers of v are known, an expansion or
+ * layers that the filter does not have are KITH_E_CORRUPT. On success the block is in *made, and v holds
  * nothing any more; it can only be freed. After any other status v is as it was. Returns the codes of
  * kith_filter_adopt(). */
 KITH_MUST_USE kith_status value_complete(value *v, bool type_known, value **made);

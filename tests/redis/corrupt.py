@@ -11,7 +11,7 @@ import subprocess
 
 import workload
 from resp import Error, Lost, OK
-from server import check, equal, expect, main, test
+from server import check, digest, equal, expect, main, test
 
 
 def number_at(data, at):
@@ -194,6 +194,127 @@ def damaged_dumps_in_the_layouts_of_redisbloom(s):
     for prefix, command, module_type in (("bf", workload.bf_command, "MBbloom--"),
                                          ("cf", workload.cf_command, "MBbloomCF")):
         loop(s, c, server, dumps(c, [n for n in names if n.startswith(prefix)]), command, module_type)
+
+
+# ---- numbers that no filter can have ----
+
+HUGE = [(1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1]
+
+
+def numbers_of(payload):
+    """The integers and doubles that the module saved, in order: (start, end) of each with its opcode."""
+    spans, at = [], number_at(payload, 1)[1]
+    while payload[at] != 0:
+        opcode, start = payload[at], at
+        if opcode == 4:
+            at += 9
+        elif opcode in (2, 5):
+            value, at = number_at(payload, at + 1)
+        else:
+            raise ValueError(f"opcode {opcode}")
+        if opcode == 5:
+            at += value
+        else:
+            spans.append((start, at))
+    return spans
+
+
+def with_number(payload, index, value):
+    """The payload with another number in place of the one at this index; a float is saved as a double."""
+    start, end = numbers_of(payload)[index]
+    coded = b"\x04" + struct.pack("<d", value) if isinstance(value, float) else b"\x02\x81" + struct.pack(">Q", value)
+    return payload[:start] + coded + payload[end:]
+
+
+def number(payload, index):
+    start, _ = numbers_of(payload)[index]
+    return number_at(payload, start + 1)[0]
+
+
+def check_numbers(c, name, fields, impossible):
+    """Each of the impossible values of each field is refused by RESTORE, and the value that is there is not."""
+    payload, accepted = c("DUMP", name), []
+    for field, values in impossible.items():
+        index = fields.index(field)
+        there = number(payload, index) if payload[numbers_of(payload)[index][0]] == 2 else None
+        for value in values:
+            if value == there:
+                continue
+            reply = c("RESTORE", "other", 0, with_number(payload, index, value), "REPLACE")
+            if not isinstance(reply, Error):
+                accepted.append((name, field, value))
+    equal(accepted, [], "numbers that RESTORE accepts")
+    for index in range(len(fields)):
+        if payload[numbers_of(payload)[index][0]] == 2:
+            expect(c, ["RESTORE", "other", 0, with_number(payload, index, number(payload, index)), "REPLACE"], OK)
+    equal(digest(c, "other"), digest(c, name))
+
+
+FIELDS = ["form", "expansion", "bucket_size", "max_iterations", "deleted", "layers", "chunks", "total", "received"]
+
+
+@test
+def numbers_that_no_filter_can_have_are_refused(s):
+    _, c = start(s)
+    expect(c, "BF.RESERVE bf:one 0.01 1000 NONSCALING", OK)
+    expect(c, "BF.RESERVE bf:grown 0.01 10 EXPANSION 3", OK)
+    expect(c, "CF.RESERVE cf:one 1000 EXPANSION 0", OK)
+    expect(c, "CF.RESERVE cf:grown 10 BUCKETSIZE 4 MAXITERATIONS 7 EXPANSION 3", OK)
+    for i in range(200):
+        c("BF.ADD", "bf:grown", i)
+        c("CF.ADD", "cf:grown", i)
+    c("CF.DEL cf:grown 7")
+    for name, removes, grows in (("bf:one", False, False), ("bf:grown", False, True), ("cf:one", True, False),
+                                 ("cf:grown", True, True)):
+        impossible = {"form": [2, *HUGE], "layers": ([65, *HUGE] if grows else [2, 3, 64, 65, *HUGE]),
+                      "expansion": [1, 2, 4, 32769, *HUGE] + ([0] if grows else []),
+                      "bucket_size": [256, *HUGE] + ([] if removes else [1, 2, 255]),
+                      "max_iterations": [65536, *HUGE] + ([] if removes else [1, 65535]),
+                      "deleted": [1 << 63, (1 << 64) - 1] + ([] if removes else [1, (1 << 63) - 1]),
+                      "chunks": [1, 2, 65536, *HUGE], "total": [0, *HUGE], "received": [0, *HUGE]}
+        check_numbers(c, name, FIELDS, impossible)
+
+
+@test
+def numbers_that_no_half_loaded_filter_can_have_are_refused(s):
+    _, c = start(s)
+    c("CF.RESERVE whole 1000000 EXPANSION 2 BUCKETSIZE 4")
+    half = half_loaded(c, "whole")
+    impossible = {"expansion": [32769, *HUGE], "bucket_size": [256, *HUGE], "max_iterations": [65536, *HUGE],
+                  "deleted": [1 << 63, (1 << 64) - 1], "layers": [65, *HUGE], "chunks": [1, 2, 65535, 65536, *HUGE],
+                  "total": [0, 1 << 46, (1 << 46) + 1, (1 << 63) - 1, (1 << 64) - 1], "received": [0, *HUGE]}
+    check_numbers(c, half, FIELDS, impossible)
+    # In chunks of SCANDUMP: every chunk but the last is full.
+    c("BF.RESERVE large 0.01 20000000")
+    cursor, data = c("BF.SCANDUMP large 0")
+    expect(c, ["BF.LOADCHUNK", "part", cursor, data], OK)
+    check_numbers(c, "part", FIELDS, {"chunks": [2, 3, 65536, *HUGE], "received": [0, 1, (16 << 20) - 65, 16 << 20, *HUGE]})
+
+
+@test
+def numbers_that_no_filter_of_redisbloom_can_have_are_refused(s):
+    _, c = start(s)
+    expect(c, "CONFIG SET kith.compat redisbloom", OK)
+    expect(c, "BF.RESERVE bf 0.01 1000", OK)
+    expect(c, "CF.RESERVE cf 1000 EXPANSION 2", OK)
+    for i in range(100):
+        c("BF.ADD", "bf", i)
+        c("CF.ADD", "cf", i)
+    bits = number(c("DUMP bf"), 8)
+    check_numbers(c, "bf", ["items", "levels", "options", "growth", "capacity", "rate", "hashes", "bits_per_entry", "bits",
+                            "log2_bits", "level_items"],
+                  {"items": [0, 1, 1001, *HUGE], "levels": [0, 2, *HUGE], "options": [16, 1 << 31, *HUGE],
+                   "growth": [0, *HUGE[3:]], "capacity": [0, 99, 2000, bits, *HUGE],
+                   "rate": [0.0, -0.01, 1.0, 2.0, 0.5, 0.004, 1e-300, float("inf"), float("nan")],
+                   "hashes": [0, 1, 7, 2048, *HUGE], "bits_per_entry": [0.0, -1.0, 1.0, 100.0, float("inf"), float("nan")],
+                   "bits": [0, 8, bits - 64, bits + 64, *HUGE], "log2_bits": [1, 13, 14, 64, *HUGE],
+                   "level_items": [0, 99, 101, 1001, *HUGE]})
+    check_numbers(c, "cf", ["filters", "buckets", "items", "deletes", "bucket_size", "max_iterations", "expansion",
+                            "level_buckets"],
+                  {"filters": [0, 2, 65535, 65536, *HUGE], "buckets": [0, 1, 3, 256, 1024, *HUGE],
+                   "items": [1025, *HUGE], "deletes": [1 << 63, (1 << 64) - 1], "bucket_size": [0, 1, 3, 256, *HUGE],
+                   "max_iterations": [0, 65536, *HUGE], "expansion": [3, 32769, *HUGE],
+                   "level_buckets": [0, 1, 256, 1024, *HUGE]})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 /* Memory that runs out, and RDB data that ends early, at every possible place: no leak, and a NULL or a status. */
 #include "values.h"
 
+#include "chunks.h"
 #include "compat_rdb.h"
 
 static void save(const value *v, RedisModuleIO *io) {
@@ -123,6 +124,30 @@ TEST(wrong_sizes_and_types_are_refused) {
         }
     standin_io_free(&io);
     value_free(v);
+    standin_end();
+}
+
+/* The prelude of a dump has the same numbers as the RDB format, which tests/redis/corrupt.py tries in a server. */
+TEST(preludes_with_numbers_that_no_filter_can_have_are_refused) {
+    standin_begin(true);
+    for (int sort = SORT_GROWN_BLOOM; sort <= SORT_GROWN_CUCKOO; sort++) {
+        unsigned char bytes[PRELUDE_BYTES];
+        prelude read;
+        value *v = make_value(sort), right = *v;
+        prelude_write(v, bytes);
+        CHECK(prelude_read(bytes, sizeof bytes, &read) && read.layers == v->layers && read.removes == v->removes);
+        for (int field = 0; field < 5; field++) {
+            v->layers = field == 0 ? UINT32_MAX : right.layers;
+            v->request.expansion = field == 1 ? 32769 : right.request.expansion;
+            v->request.bucket_size = field == 2 ? 256 : right.request.bucket_size;
+            v->request.max_iterations = field == 3 ? 65536 : right.request.max_iterations;
+            v->deleted = field == 4 ? UINT64_C(1) << 63 : right.deleted;
+            prelude_write(v, bytes);
+            CHECK(!prelude_read(bytes, sizeof bytes, &read));
+        }
+        *v = right;
+        value_free(v);
+    }
     standin_end();
 }
 

@@ -32,13 +32,15 @@ static inline void check_items(const value *v, unsigned count) {
 
 /* Creates a value without items. Returns a status, because memory may run out. */
 static inline kith_status create_value(int sort, value **v) {
-    value_creation c = {.capacity = 100, .rate = 0.01, .hash = {.seed = 7}, .request = {2, 2, 20}};
+    value_creation c = {.capacity = 100, .rate = 0.01, .hash = {.seed = 7}, .request = {.expansion = 2}};
     if (sort == SORT_RB_BLOOM)
         return compat_create_bloom(0.01, 100, 2, true, 0, v);
     if (sort == SORT_RB_CUCKOO)
         return compat_create_cuckoo(64, &(value_request){2, 2, 20}, 0, v);
     if (sort == SORT_BLOOM)
         c.request.expansion = 0;
+    if (sort == SORT_GROWN_CUCKOO)
+        c.request = (value_request){2, 2, 20};
     kith_status status = sort == SORT_GROWN_CUCKOO ? value_choose_cuckoo(&c, 0) : value_choose_bloom(&c);
     return status == KITH_OK ? value_create(&c, 0, v) : status;
 }
@@ -50,7 +52,7 @@ static inline unsigned item_count(int sort) {
 static inline value *make_value(int sort) {
     value *v;
     if (sort == SORT_HALF_LOADED) {
-        value_part part = {.block = memory_allocate(5000), .total = 5000, .received = 1234, .chunks = 1};
+        value_part part = {.block = memory_allocate(5000), .total = 5000, .received = 1234};
         CHECK(part.block != NULL);
         for (size_t i = 0; i < part.received; i++)
             part.block[i] = (unsigned char)(i * 7);

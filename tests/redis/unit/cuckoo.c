@@ -457,7 +457,7 @@ TEST(extreme_values_in_a_header_are_refused) {
     } fields[] = {
         {0, 8, "10001000001"},  /* items: up to the number of slots */
         {8, 8, "00000000100"},  /* buckets: a power of two, slots for the items, not too much memory */
-        {16, 8, "11111111111"}, /* deletes: any */
+        {16, 8, "10001111111"}, /* deletes: below 2^63 */
         {24, 8, "00001000000"}, /* filters: there are 3 */
         {32, 2, "00001000000"}, /* bucket size; 0, too many, or too few slots for the items */
         {34, 2, "01101001111"}, /* iterations: not 0 */
