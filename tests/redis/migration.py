@@ -1,12 +1,15 @@
 #!/usr/bin/python3
 """Filters that RedisBloom has written: RDB files, append-only files, dumps and chunks load, reply exactly as they did,
 and are saved in RedisBloom's format. fixtures/README.md describes the files."""
+import os
 import pathlib
+import re
 import struct
+import subprocess
 import tempfile
 
 from resp import Error, OK
-from server import check, digest, equal, expect, info, main, test, wait_until
+from server import ROOT, check, digest, equal, expect, find_program, info, main, test, wait_until
 
 FIXTURES = pathlib.Path(__file__).resolve().parent / "fixtures"
 NAMES = sorted(path.stem for path in FIXTURES.glob("*.dump"))
@@ -255,6 +258,76 @@ def truncated_chunks_of_redisbloom_are_errors(s):
             check(isinstance(c(f"{prefix}.LOADCHUNK", name, second, wrong), Error), f"{name}: {len(wrong)} bytes")
         check(isinstance(c(f"{prefix}.LOADCHUNK", name, 1 << 50, data), Error), f"{name}: a cursor past the end")
         c("DEL", name)
+
+
+# ---- the other types of RedisBloom ----
+
+OTHER_TYPES = ["TopK-TYPE", "CMSk-TYPE", "TDIS-TYPE"]
+
+
+def documented_commands():
+    """The commands that find such keys: on a server, and in an RDB file."""
+    section = (ROOT / "docs/redis.md").read_text().split("\n### Before everything else")[1].split("\n### ")[0]
+    blocks = re.findall(r"```sh\n(.*?)```", section, re.S)
+    equal(len(blocks), 2)
+    return blocks
+
+
+def shell(text, folder):
+    done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=60, cwd=folder)
+    equal(done.stderr, "")
+    return done.stdout.splitlines()
+
+
+@test
+def the_documented_commands_find_the_other_types_of_redisbloom(s):
+    on_server, in_file = documented_commands()
+    with_types = s.start("--loadmodule", os.environ["KITH_TYPES"])
+    on_server = on_server.replace("redis-cli", f"{find_program(s.kind, 'cli')} -p {with_types.port}")
+    c = with_types.connect()
+    for i in range(3000):
+        c("BF.ADD", f"filter{i}", "x") if i % 10 == 0 else c("SET", f"string{i}", "x" * (i % 50))
+    c("CF.ADD", "cuckoo", "x")
+    expect(c, "SAVE", OK)
+    equal(shell(on_server, with_types.folder), [])
+    equal(shell(in_file, with_types.folder), ["0"])
+    found = []
+    for i in range(3000):
+        expect(c, ["MAKE.KEY", f"other:{i}", OTHER_TYPES[i % 3]], OK)
+        found.append(f"{OTHER_TYPES[i % 3]} other:{i}")
+    equal(sorted(shell(on_server, with_types.folder)), sorted(found))
+    expect(c, "SAVE", OK)
+    listed = shell(in_file, with_types.folder)
+    check(int(listed[0]) > 0)
+    equal(sorted(listed[1:]), sorted(line.split()[1] for line in found))
+    # An error is not the same as no key.
+    stopped = on_server.replace(f"-p {with_types.port}", "-p 1 2>&1")
+    equal(len(shell(stopped, with_types.folder)), 3)
+    # A server with only kith.so cannot load this file: that is why they must be found.
+    alone = s.start("--dbfilename", "copy.rdb", files=[("copy.rdb", with_types.folder / "dump.rdb")], wait=False)
+    alone.expect_exit = True
+    alone.process.wait(60)
+    check("no matching module type" in alone.log(), alone.end_of_log())
+
+
+@test
+def kith_works_beside_a_module_with_the_names_of_redisbloom(s):
+    """RedisBloom itself is not in Debian; its types and a command of it stand in for it."""
+    server = s.start("--loadmodule", os.environ["KITH_TYPES"], "all", "--loadmodule", os.environ["KITH_TAKEN"], "BF.ADD",
+                     module_args=["bf", "no"])
+    c = server.connect()
+    for name in OTHER_TYPES + ["MBbloom--", "MBbloomCF"]:
+        expect(c, ["MAKE.KEY", name, name], OK)
+    expect(c, "KITH.RESERVE k auto 0.01 1000", OK)
+    expect(c, "KITH.ADD k x", 1)
+    expect(c, "SAVE", OK)
+    server.stop()
+    server.options += ["--dbfilename", "dump.rdb"]
+    c = server.start().connect()
+    equal(c("DBSIZE"), 6)
+    expect(c, "KITH.EXISTS k x", 1)
+    for name in OTHER_TYPES + ["MBbloom--", "MBbloomCF"]:
+        equal(str(c("TYPE", name)), name)
 
 
 if __name__ == "__main__":
