@@ -218,6 +218,9 @@ static outcome exchange(redis_connection *node, bool asking, const redis_command
         redis_command_begin(&ask, "ASKING");
         converse(node, &ask, 1, &reply);
         redis_command_free(&ask);
+        *decides = 0;
+        if (reply == NULL)
+            return OUTCOME_LOST;
         free_replies(&reply, 1);
     }
     converse(node, commands, 1, replies);
@@ -229,6 +232,35 @@ static outcome exchange(redis_connection *node, bool asking, const redis_command
         if (outcome_of(replies[*decides]) != OUTCOME_REPLY)
             return outcome_of(replies[*decides]);
     return OUTCOME_REPLY;
+}
+
+/* Sets *holds to whether the guard's key still has the value, and watches the key from before that check on. The watch
+ * belongs to the connection: if that is lost, the outcome of the next command is OUTCOME_LOST, so no other connection
+ * runs the transaction without it. Returns the first outcome that is not OUTCOME_REPLY, with its reply in *odd. */
+static outcome watch(const redis_link *link, redis_connection *node, bool asking, const redis_guard *guard, bool *holds,
+                     redisReply **odd) {
+    static const char *const names[] = {"WATCH", "TYPE", "GET"};
+    outcome result = OUTCOME_REPLY;
+    *holds = true;
+    for (size_t i = 0; i < (guard->text != NULL ? 3 : 2) && *holds && result == OUTCOME_REPLY; i++) {
+        redis_command call = {0};
+        size_t ignored;
+        redis_command_begin(&call, names[i]);
+        redis_command_bytes(&call, guard->key, guard->key_bytes);
+        result = exchange(node, asking, &call, 1, odd, &ignored);
+        if (result == OUTCOME_REPLY) {
+            const char *expected = i == 1 ? guard->type : i == 2 ? guard->text : "OK";
+            size_t bytes = i == 2 ? guard->text_bytes : strlen(expected);
+            int kind = i == 2 ? REDIS_REPLY_STRING : REDIS_REPLY_STATUS;
+            if ((*odd)->type == REDIS_REPLY_ERROR && !begins(*odd, "WRONGTYPE"))
+                redis_link_fail(link, &call, *odd);
+            *holds = (*odd)->type == kind && (*odd)->len == bytes && memcmp((*odd)->str, expected, bytes) == 0;
+            free_replies(odd, 1);
+            *odd = NULL;
+        }
+        redis_command_free(&call);
+    }
+    return result;
 }
 
 /* Why the last attempt failed. A redirection says less than the failure that it led to, so it does not replace one. */
@@ -267,8 +299,9 @@ static size_t next_node(redis_link *link, unsigned slot, outcome result, const r
 }
 
 /* Runs n commands of one slot. Either n is 1, or they are a transaction: then a redirection of one of them means that
- * none was run. */
-static void run(redis_link *link, const redis_command *commands, size_t n, unsigned slot, redisReply **replies) {
+ * none was run. Returns false if there is a guard (may be NULL), and its key holds something else. */
+static bool run(redis_link *link, const redis_guard *guard, const redis_command *commands, size_t n, unsigned slot,
+                redisReply **replies) {
     bool cluster = link->address->cluster, may_repeat = n == 1 && commands[0].may_repeat;
     double deadline = seconds_now() + link->login.timeout_seconds;
     size_t target = link->owners[slot];
@@ -276,10 +309,16 @@ static void run(redis_link *link, const redis_command *commands, size_t n, unsig
     trouble last = {0};
     for (unsigned attempt = 1;; attempt++) {
         redis_connection *node = link->nodes[target];
-        size_t decides;
-        outcome result = exchange(node, asking, commands, n, replies, &decides);
+        size_t decides = 0;
+        bool holds = true;
+        memset(replies, 0, n * sizeof *replies);
+        outcome result = guard != NULL ? watch(link, node, asking, guard, &holds, replies) : OUTCOME_REPLY;
+        if (!holds)
+            return false;
         if (result == OUTCOME_REPLY)
-            return;
+            result = exchange(node, asking, commands, n, replies, &decides);
+        if (result == OUTCOME_REPLY)
+            return true;
         const redis_command *call = &commands[decides];
         if (result == OUTCOME_LOST && (!cluster || (node->sent && !may_repeat)))
             fail("%s: %s: %s", link->address->text, call->words[0], node->error);
@@ -299,11 +338,12 @@ static void run(redis_link *link, const redis_command *commands, size_t n, unsig
 
 redisReply *redis_link_call(redis_link *link, const redis_command *call, unsigned slot) {
     redisReply *reply;
-    run(link, call, 1, slot, &reply);
+    (void)run(link, NULL, call, 1, slot, &reply);
     return reply;
 }
 
-redisReply *redis_link_transaction(redis_link *link, const redis_command *commands, size_t n, unsigned slot) {
+redisReply *redis_link_transaction(redis_link *link, const redis_guard *guard, const redis_command *commands, size_t n,
+                                   unsigned slot) {
     redis_command all[8] = {{0}};
     redisReply *replies[8];
     if (n + 2 > sizeof all / sizeof *all)
@@ -311,12 +351,18 @@ redisReply *redis_link_transaction(redis_link *link, const redis_command *comman
     redis_command_begin(&all[0], "MULTI");
     memcpy(&all[1], commands, n * sizeof *commands);
     redis_command_begin(&all[n + 1], "EXEC");
-    run(link, all, n + 2, slot, replies);
-    for (size_t i = 0; i <= n; i++)
-        if (replies[i]->type == REDIS_REPLY_ERROR)
-            redis_link_fail(link, &all[i], replies[i]);
-    redisReply *result = replies[n + 1];
-    free_replies(replies, n + 1);
+    redisReply *result = NULL;
+    if (run(link, guard, all, n + 2, slot, replies)) {
+        for (size_t i = 0; i <= n; i++)
+            if (replies[i]->type == REDIS_REPLY_ERROR)
+                redis_link_fail(link, &all[i], replies[i]);
+        result = replies[n + 1];
+        free_replies(replies, n + 1);
+        if (guard != NULL && result->type == REDIS_REPLY_NIL) { /* the key has changed after the check */
+            freeReplyObject(result);
+            result = NULL;
+        }
+    }
     redis_command_free(&all[0]);
     redis_command_free(&all[n + 1]);
     return result;

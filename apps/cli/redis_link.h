@@ -23,8 +23,20 @@ void redis_link_close(redis_link *link);
 /* Runs one command on the node that owns `slot`. Never returns NULL; the caller frees the reply. */
 redisReply *redis_link_call(redis_link *link, const redis_command *call, unsigned slot);
 
-/* Runs n commands for keys of one slot as a transaction, MULTI … EXEC. Returns the reply of EXEC. */
-redisReply *redis_link_transaction(redis_link *link, const redis_command *commands, size_t n, unsigned slot);
+/* What must still be under a key when a transaction runs. */
+typedef struct redis_guard {
+    const char *key;
+    size_t key_bytes;
+    const char *type; /* the word of TYPE */
+    const char *text; /* if it is a string, its value; else NULL */
+    size_t text_bytes;
+} redis_guard;
+
+/* Runs n commands for keys of one slot as a transaction, MULTI … EXEC, and returns the reply of EXEC. With a guard (of a
+ * key in this slot; may be NULL), WATCH makes the check and the transaction one step. Returns NULL if the guard's key
+ * holds something else: then nothing was run. */
+redisReply *redis_link_transaction(redis_link *link, const redis_guard *guard, const redis_command *commands, size_t n,
+                                   unsigned slot);
 
 /* Runs n independent commands, which may be repeated, on the nodes that own their slots, all at the same time. */
 void redis_link_call_many(redis_link *link, const redis_command *commands, const unsigned *slots, size_t n,

@@ -15,19 +15,20 @@
 
 void redis_before_read(redis_before *before, redis_link *link, const redis_address *address, const arguments *a) {
     *before = (redis_before){0};
-    redis_type_name name;
-    redis_type type = redis_type_of(link, address->key, address->key_bytes, name);
+    redis_type type = redis_type_of(link, address->key, address->key_bytes, before->type);
+    before->guard = (redis_guard){.key = address->key, .key_bytes = address->key_bytes, .type = before->type};
     if (type == REDIS_TYPE_NONE)
         return;
-    before->exists = true;
     bool shards = type == REDIS_TYPE_STRING && redis_shards_read(&before->shards, link, address);
     if (!shards && !redis_type_is_filter(type))
         fail(
             "%s: the key %s holds another kind of value (%s), which kith push does not replace; choose another key, or "
             "delete it first",
-            address->text, address->key, name);
+            address->text, address->key, before->type);
     if (!a->replace)
         redis_fail_exists(link, address->key);
+    before->guard.text = before->shards.text;
+    before->guard.text_bytes = before->shards.text_bytes;
 }
 
 void redis_note_recipe(const char *path, uint64_t recipe) {
@@ -91,8 +92,8 @@ static void push_file(const arguments *a, const char *path, const redis_address 
         redis_upload_block(&upload, bytes, byte_count);
     else
         redis_upload_dump(&upload, &dump);
-    redis_upload_commit(&upload, a->replace);
-    redis_shards_remove(&before.shards, NULL, link);
+    redis_upload_commit(&upload, a->replace ? &before.guard : NULL);
+    redis_shards_remove(&before.shards, NULL, link, address);
     redis_shards_free(&before.shards);
     redis_link_close(link);
     filter_close(filter);

@@ -2,11 +2,13 @@
  *
  *     keys  ->  shard = XXH3-64(key) mod N  ->  digest with the secret key of the shard  ->  the builder of the shard
  *     each builder  ->  filter  ->  temporary key on the server      one filter is in memory at a time
- *     when all are loaded: the temporary keys are renamed, then the description is written
+ *     when all are loaded: the old description gets the number of the new set, the temporary keys are renamed, then
+ *     the new description is written
  *
  * The shard does not depend on the hash of the filters, so it says nothing about where a key is within one. */
 #include <math.h>
 #include <stdlib.h>
+#include <stdnoreturn.h>
 #include <string.h>
 
 #include <kith/builder.h>
@@ -28,6 +30,7 @@ typedef struct shard {
     kith_hash hash;
     kith_builder *builder;
     redis_upload upload;
+    bool fresh;                 /* its key did not exist before */
     kith_key keys[INPUT_BATCH]; /* of the current batch */
     size_t key_count;
 } shard;
@@ -103,7 +106,7 @@ static void read_keys(const split *s) {
     feed_close(f);
 }
 
-static kith_filter *build_one(const split *s, unsigned i) {
+static kith_filter *build_one(const split *s, unsigned i, const redis_shards *names) {
     const arguments *a = s->a;
     shard *one = &s->shards[i];
     uint64_t keys;
@@ -127,6 +130,10 @@ static kith_filter *build_one(const split *s, unsigned i) {
     memory_check(a, plan.file_bytes + held, "a shard with the digests of its keys");
     c.spec.hash = one->hash;
     c.spec.max_bytes = a->memory - held;
+    redis_shard_note value;
+    const kith_note mark = {REDIS_SHARD_NOTE, redis_shards_note(names, i, value)};
+    c.spec.notes = &mark;
+    c.spec.note_count = 1;
     kith_filter *filter = NULL;
     status = kith_builder_respec(one->builder, &c.spec);
     if (status == KITH_OK)
@@ -144,7 +151,7 @@ static kith_filter *build_one(const split *s, unsigned i) {
 
 static void load_shards(const split *s, redis_link *link, const redis_shards *names) {
     for (unsigned i = 0; i < s->count; i++) {
-        kith_filter *filter = build_one(s, i);
+        kith_filter *filter = build_one(s, i, names);
         const void *bytes;
         size_t byte_count;
         kith_status status = kith_filter_bytes(filter, &bytes, &byte_count);
@@ -178,10 +185,23 @@ static void begin(split *s, const arguments *a) {
 }
 
 /* Finds what can be refused before the keys are read. That may take long, so the connection is closed meanwhile. */
-static void check_before(redis_before *before, const redis_address *address, const arguments *a) {
+static void check_before(redis_before *before, const redis_shards *names, const redis_address *address,
+                         const arguments *a) {
     redis_link *link = redis_link_open(address, a);
     redis_before_read(before, link, address, a);
+    redis_shards_check(names, &before->shards, link);
     redis_link_close(link);
+}
+
+/* Another program has changed the key. Removes the shards that have not replaced others, and ends the tool. */
+static noreturn void withdraw(const split *s, const redis_shards *names, redis_link *link,
+                              const redis_address *address) {
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->shards[i].fresh)
+            redis_shards_withdraw(names, i, link);
+    if (!s->a->replace)
+        redis_fail_exists(link, address->key);
+    redis_fail_changed(link, address->key);
 }
 
 void redis_push_shards(const arguments *a, const redis_address *address) {
@@ -190,7 +210,7 @@ void redis_push_shards(const arguments *a, const redis_address *address) {
     redis_shards names;
     redis_shards_name(&names, address, s.count, s.choice.spec.recipe);
     redis_before before;
-    check_before(&before, address, a);
+    check_before(&before, &names, address, a);
     redis_shards_free(&before.shards);
     redis_note_recipe(address->text, names.recipe);
     open_builders(&s);
@@ -198,12 +218,17 @@ void redis_push_shards(const arguments *a, const redis_address *address) {
     redis_link *link = redis_link_open(address, a);
     load_shards(&s, link, &names);
     redis_before_read(&before, link, address, a); /* meanwhile, another push may have been faster */
+    redis_shards_check(&names, &before.shards, link);
     hold_signals(); /* from here on the new set replaces the old one, which takes a moment */
-    /* Shards without a description are what a broken push has left, so they may be replaced. */
+    redis_shards_announce(&before.shards, &names, link, address, &before.guard);
     for (unsigned i = 0; i < s.count; i++)
-        redis_upload_commit(&s.shards[i].upload, true);
-    redis_shards_write(&names, link, address, a->replace);
-    redis_shards_remove(&before.shards, &names, link);
+        s.shards[i].fresh = redis_shards_commit(&names, i, &before.shards, &s.shards[i].upload);
+    /* Without a reply nobody knows whether the description was written, so from here on the shards stay. */
+    for (unsigned i = 0; i < s.count; i++)
+        redis_upload_keep(&s.shards[i].upload);
+    if (!redis_shards_write(&names, link, address, a->replace ? &before.guard : NULL))
+        withdraw(&s, &names, link, address);
+    redis_shards_remove(&before.shards, &names, link, address);
     redis_shards_free(&before.shards);
     redis_shards_free(&names);
     redis_link_close(link);

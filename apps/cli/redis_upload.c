@@ -29,22 +29,32 @@ static void undo(void *context) {
     }
 }
 
-static uint64_t random_word(void) {
+uint64_t redis_random_word(void) {
     uint64_t word;
     if (getrandom(&word, sizeof word, 0) != (ssize_t)sizeof word)
         fail("cannot read random bytes from the system");
     return word;
 }
 
-void redis_upload_begin(redis_upload *u, redis_link *link, const char *key, size_t key_bytes) {
-    *u = (redis_upload){.link = link, .key = key, .key_bytes = key_bytes, .slot = redis_slot(key, key_bytes)};
-    u->name = redis_name_beside(key, key_bytes, random_word(), &u->name_bytes);
-    const char *words[] = {"DEL", u->name};
-    const size_t bytes[] = {3, u->name_bytes};
-    int length = redisFormatCommandArgv(&u->undo, 2, words, bytes);
+static void set_undo(redis_upload *u, const redis_command *call) {
+    char *text, *old = u->undo;
+    int length = redisFormatCommandArgv(&text, (int)call->count, call->words, call->bytes);
     if (length < 0)
         fail("not enough memory");
+    u->undo_bytes = 0; /* a signal handler may look at it */
+    u->undo = text;
     u->undo_bytes = (size_t)length;
+    redisFreeCommand(old);
+}
+
+void redis_upload_begin(redis_upload *u, redis_link *link, const char *key, size_t key_bytes) {
+    *u = (redis_upload){.link = link, .key = key, .key_bytes = key_bytes, .slot = redis_slot(key, key_bytes)};
+    u->name = redis_name_beside(key, key_bytes, redis_random_word(), &u->name_bytes);
+    redis_command removal = {0};
+    redis_command_begin(&removal, "DEL");
+    redis_command_bytes(&removal, u->name, u->name_bytes);
+    set_undo(u, &removal);
+    redis_command_free(&removal);
     if (incomplete == NULL)
         at_failure(undo, NULL);
     u->next = incomplete;
@@ -131,26 +141,72 @@ noreturn void redis_fail_exists(const redis_link *link, const char *key) {
     fail("%s: the key %s exists; --replace replaces it", redis_link_text(link), key);
 }
 
-/* In one transaction: the temporary key loses its expiry and is renamed. If the key exists and must not be replaced,
- * the temporary key gets its expiry back. */
-void redis_upload_commit(redis_upload *u, bool replace) {
-    redis_command commands[3] = {{0}};
-    redis_command_begin(&commands[0], "PERSIST");
-    redis_command_bytes(&commands[0], u->name, u->name_bytes);
-    redis_command_begin(&commands[1], replace ? "RENAME" : "RENAMENX");
-    redis_command_bytes(&commands[1], u->name, u->name_bytes);
-    redis_command_bytes(&commands[1], u->key, u->key_bytes);
-    expire(u, &commands[2]);
-    redisReply *reply = redis_link_transaction(u->link, commands, 3, u->slot);
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 3)
-        redis_link_fail(u->link, &commands[1], reply);
-    const redisReply *renamed = reply->element[1];
+noreturn void redis_fail_changed(const redis_link *link, const char *key) {
+    fail("%s: the key %s was changed by another program meanwhile; nothing was replaced, so try again",
+         redis_link_text(link), key);
+}
+
+/* In one transaction: the temporary key loses its expiry, `unlink` (may be NULL) runs, and the temporary key is renamed.
+ * If the key is in the way, it stays, and the temporary key gets its expiry back. Returns false if `unlink` has removed
+ * something. */
+static bool commit(redis_upload *u, const redis_guard *guard, redis_command *unlink) {
+    redis_command commands[4] = {{0}};
+    size_t n = 0;
+    redis_command_begin(&commands[n], "PERSIST");
+    redis_command_bytes(&commands[n++], u->name, u->name_bytes);
+    if (unlink != NULL)
+        commands[n++] = *unlink;
+    size_t rename = n;
+    redis_command_begin(&commands[n], guard != NULL ? "RENAME" : "RENAMENX");
+    redis_command_bytes(&commands[n], u->name, u->name_bytes);
+    redis_command_bytes(&commands[n++], u->key, u->key_bytes);
+    expire(u, &commands[n++]);
+    redisReply *reply = redis_link_transaction(u->link, guard, commands, n, u->slot);
+    if (reply == NULL)
+        redis_fail_changed(u->link, u->key);
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != n)
+        redis_link_fail(u->link, &commands[rename], reply);
+    const redisReply *unlinked = reply->element[rename - 1], *renamed = reply->element[rename];
+    if (renamed->type == REDIS_REPLY_INTEGER && renamed->integer == 0 && unlinked->type == REDIS_REPLY_ERROR)
+        fail("%s: the key %s is in the way, and is not replaced: %s", redis_link_text(u->link), u->key, unlinked->str);
     if (renamed->type == REDIS_REPLY_INTEGER && renamed->integer == 0)
         redis_fail_exists(u->link, u->key);
     if (renamed->type == REDIS_REPLY_ERROR)
-        redis_link_fail(u->link, &commands[1], renamed);
+        redis_link_fail(u->link, &commands[rename], renamed);
+    bool fresh = unlink == NULL || unlinked->type != REDIS_REPLY_INTEGER || unlinked->integer == 0;
     freeReplyObject(reply);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < n; i++)
         redis_command_free(&commands[i]);
+    return fresh;
+}
+
+void redis_upload_commit(redis_upload *u, const redis_guard *guard) {
+    (void)commit(u, guard, NULL);
     end(u);
+}
+
+void redis_upload_keep(redis_upload *u) {
+    if (u->name != NULL)
+        end(u);
+}
+
+bool redis_upload_commit_shard(redis_upload *u, const char *name, char *const *texts, size_t text_count) {
+    redis_command unlink = {0};
+    redis_command_begin(&unlink, "KITH.UNLINK");
+    redis_command_bytes(&unlink, u->key, u->key_bytes);
+    redis_command_text(&unlink, name);
+    for (size_t i = 0; i < text_count; i++)
+        redis_command_text(&unlink, texts[i]);
+    redis_command removal = {0};
+    redis_command_begin(&removal, "KITH.UNLINK");
+    redis_command_bytes(&removal, u->key, u->key_bytes);
+    redis_command_text(&removal, name);
+    redis_command_text(&removal, texts[0]);
+    bool fresh = commit(u, NULL, &unlink);
+    if (fresh)
+        set_undo(u, &removal);
+    else
+        end(u);
+    redis_command_free(&removal);
+    return fresh;
 }

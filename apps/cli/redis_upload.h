@@ -15,7 +15,7 @@ typedef struct redis_upload {
     unsigned slot;
     char *name; /* the temporary key */
     size_t name_bytes;
-    char *undo; /* the command that removes it, as it is sent */
+    char *undo; /* the command that removes it, or the shard that it has become, as it is sent */
     size_t undo_bytes;
     struct redis_upload *next; /* of those that are not complete */
 } redis_upload;
@@ -31,9 +31,24 @@ void redis_upload_dump(redis_upload *u, const redis_dump *dump);
 /* Lets the temporary key live for another hour. */
 void redis_upload_renew(redis_upload *u);
 
-/* Renames the temporary key to the key, and frees the upload. Ends the tool if the key exists and `replace` is
- * false. */
-void redis_upload_commit(redis_upload *u, bool replace);
+/* Renames the temporary key to the key, and frees the upload. Without a guard (NULL), ends the tool if the key exists;
+ * with one, if the key no longer holds what the guard says. */
+void redis_upload_commit(redis_upload *u, const redis_guard *guard);
+
+/* The same for a shard. If the key exists, it is replaced if it is a filter whose note `name` is one of the texts, which
+ * the server checks in the same transaction; otherwise this ends the tool. Returns true if the key did not exist. Then
+ * the upload is not freed yet: if the tool fails from here on, it asks the server to remove the key, if its note is
+ * texts[0], until redis_upload_keep(). */
+bool redis_upload_commit_shard(redis_upload *u, const char *name, char *const *texts, size_t text_count);
+
+/* Frees an upload that was committed, if it is not freed yet. */
+void redis_upload_keep(redis_upload *u);
+
+/* Ends the tool because the key of a guard has changed. */
+noreturn void redis_fail_changed(const redis_link *link, const char *key);
+
+/* A random number of the system. */
+uint64_t redis_random_word(void);
 
 /* Ends the tool with an error that says that the key exists. */
 noreturn void redis_fail_exists(const redis_link *link, const char *key);

@@ -143,6 +143,7 @@ enum {
     KEY_SPEC_ACCESS = 1 << 4,
     KEY_SPEC_UPDATE = 1 << 5,
     KEY_SPEC_INSERT = 1 << 6,
+    KEY_SPEC_DELETE = 1 << 7,
 };
 
 typedef struct command_info_version {

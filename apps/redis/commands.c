@@ -43,6 +43,7 @@ static const command_info_version version = {1, sizeof(command_history), sizeof(
 
 static command_key_spec read_keys[] = {KEYS(KEY_SPEC_READ | KEY_SPEC_ACCESS, 1, 0), {0}};
 static command_key_spec change_keys[] = {KEYS(KEY_SPEC_READ_WRITE | KEY_SPEC_ACCESS | KEY_SPEC_UPDATE, 1, 0), {0}};
+static command_key_spec unlink_keys[] = {KEYS(KEY_SPEC_READ_WRITE | KEY_SPEC_ACCESS | KEY_SPEC_DELETE, 1, 0), {0}};
 static command_key_spec combine_keys[] = {KEYS(KEY_SPEC_READ_WRITE | KEY_SPEC_ACCESS | KEY_SPEC_UPDATE, 1, 0),
                                           KEYS(KEY_SPEC_READ | KEY_SPEC_ACCESS, 2, -1),
                                           {0}};
@@ -65,6 +66,8 @@ static command_key_spec reserve_keys[] = {
 static command_key_spec *key_specs_of(const command *c) {
     if (c->function == command_kith_reserve)
         return reserve_keys;
+    if (c->function == command_kith_unlink)
+        return unlink_keys;
     if (c->last_key < 0)
         return combine_keys;
     return strstr(c->flags, "readonly") != NULL ? read_keys : change_keys;

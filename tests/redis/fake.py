@@ -94,6 +94,55 @@ class Fake:
         return [call[0].decode() for call in self.calls]
 
 
+class Meddler:
+    """Passes bytes on to a real server. Before it passes on what contains `mark` for the nth time (1 is the first), it
+    calls act(), and closes both sides if that returns DROP. meddler.marks counts how often it has seen the mark.
+
+    A client sends what belongs to one step at once, so a mark is never split, as long as it comes early in a step."""
+
+    def __init__(self, port, mark, act, nth=1):
+        self.target, self.mark, self.act, self.nth, self.marks = port, mark, act, nth, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+    def accept(self):
+        try:
+            while True:
+                client, _ = self.listener.accept()
+                server = socket.create_connection(("127.0.0.1", self.target))
+                threading.Thread(target=self.copy, args=(client, server), daemon=True).start()
+                threading.Thread(target=Proxy.copy, args=(server, client, None), daemon=True).start()
+        except OSError:
+            return
+
+    def copy(self, client, server):
+        try:
+            while True:
+                data = client.recv(1 << 20)
+                if not data:
+                    break
+                if self.mark in data:
+                    self.marks += 1
+                    if self.marks == self.nth and self.act() is DROP:
+                        break
+                server.sendall(data)
+        except OSError:
+            pass
+        for s in (client, server):
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
 class Proxy:
     """Passes bytes on to a real server, and closes both sides after `limit` bytes from the client."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """KITH.*: filters of any kind, equal geometry, merging and intersecting, statistics."""
-from resp import Error, Map, OK
+from resp import Error, Map, NilArray, OK
 from server import WRONGTYPE, check, digest, equal, expect, expect_error, main, test
 from tool import Tool
 
@@ -271,6 +271,76 @@ def what_a_filter_cannot_do_is_named(s):
     c("KITH.RESERVE o overlap 0.01 100")
     c("KITH.RESERVE p LIKE o")
     expect_error(c, "KITH.INTERSECT o p", "filters of kind overlap cannot be intersected")
+
+
+def with_note(t, c, key, note):
+    """Loads a filter with this note."""
+    t.keys("list", 0, 1000)
+    data = t("build", "-o", "-", "--note", note, "list")
+    equal(c("KITH.LOAD", key, 0, len(data), data), len(data))
+
+
+@test
+def notes_are_returned(s):
+    c = s.connect()
+    with Tool() as t:
+        with_note(t, c, "k", "one two")
+    expect(c, "KITH.NOTE k note", b"one two")
+    for name in ("other", "", "Note", "note\0", "note "):
+        expect_error(c, ["KITH.NOTE", "k", name], "no such note")
+    c("BF.ADD k more")
+    expect(c, "COPY k copy", 1)
+    expect(c, "KITH.NOTE copy note", b"one two")
+    c("KITH.RESERVE like LIKE k")
+    expect_error(c, "KITH.NOTE like note", "no such note")
+    expect(c, "KITH.NOTE nosuch note", None)
+    c("SET text x")
+    expect(c, "KITH.NOTE text note", WRONGTYPE)
+    _, total, data = c("KITH.DUMP k 0")
+    c("KITH.LOAD", "half", 0, total, data[:100])
+    expect_error(c, "KITH.NOTE half note", "")
+
+
+@test
+def unlink_removes_only_a_filter_with_the_note(s):
+    server = s.start("--notify-keyspace-events", "KEA", "--appendonly", "yes", "--aof-use-rdb-preamble", "no")
+    c, watcher = server.connect(), server.connect()
+    with Tool() as t:
+        for key in ("a", "b", "c"):
+            with_note(t, c, key, key)
+    c("SET text x")
+    c("BF.ADD plain x")
+    kept = [(key, c("DUMP", key)) for key in ("b", "c", "text", "plain")]
+    expect(watcher, "WATCH a b", OK)
+    for call, part in (("a note b", "another one"), ("a other a", "no such note"), ("a note A", "another one"),
+                       ("a note aa", "another one"), ("plain note a", "no such note"), ("text note x", "WRONGTYPE")):
+        expect_error(c, "KITH.UNLINK " + call, part)
+    expect_error(c, ["KITH.UNLINK", "a", "note", "a\0", ""], "another one")
+    expect_error(c, "KITH.UNLINK a note", "wrong number")
+    expect(c, "KITH.UNLINK nosuch note a", 0)
+    expect(watcher, "MULTI", OK)
+    expect(watcher, "EXEC", [])  # nothing has changed so far
+    events = server.connect()
+    equal(events("SUBSCRIBE", "__keyspace@0__:a")[0], b"subscribe")
+    expect(watcher, "WATCH a", OK)
+    expect(c, "KITH.UNLINK a note x a y", 1)
+    expect(c, "EXISTS a", 0)
+    equal(events.read()[2], b"del")
+    expect(watcher, "MULTI", OK)
+    watcher("PING")
+    check(watcher("EXEC") is NilArray, "EXEC was not aborted")
+    equal([(key, c("DUMP", key)) for key, _ in kept], kept)
+    # In a transaction, an error leaves the key in the way of RENAMENX.
+    for name, unlinked, renamed in (("b", Error("ERR the note of the filter is another one"), 0), ("c", 1, 1)):
+        c("SET from x")
+        expect(c, "MULTI", OK)
+        c("KITH.UNLINK", name, "note", "c")
+        c("RENAMENX", "from", name)
+        expect(c, "EXEC", [unlinked, renamed])
+    server.restart()
+    c = server.connect()
+    equal(c("EXISTS", "a", "b", "c", "text", "plain"), 4)
+    equal(str(c("TYPE c")), "string")
 
 
 if __name__ == "__main__":

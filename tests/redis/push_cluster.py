@@ -88,6 +88,66 @@ def a_filter_goes_to_the_node_of_its_key_and_back(s):
 
 
 @test
+def only_the_shards_of_the_key_are_replaced_and_removed(s):
+    cluster = Cluster(s)
+
+    def everything():
+        """All keys on all nodes with their values."""
+        found = {}
+        for node in cluster.nodes:
+            c = node.connect()
+            found |= {name.decode(): c("DUMP", name) for name in c("KEYS", "*")}
+        return found
+
+    def call(*words):
+        """Runs a command on the node of its key."""
+        replies = [node.connect()(*words) for node in cluster.nodes]
+        return next(reply for reply in replies if not str(reply).startswith("MOVED"))
+
+    def left(t):
+        return sorted(line.split("left on the server: ")[1].split(": ")[0] for line in t.err.splitlines())
+    with Tool() as t:
+        t.keys("list", 0, 3000)
+        t.keys("more", 1000, 6000)
+        t("build", "-o", "f.kith", "list")
+        t("push", "--shards", 9, "list", cluster.address("other"))
+        t("push", "--shards", 4, "list", cluster.address())
+        taken, *more = call("GET", "k").decode().splitlines()[4:]
+        for name in ("k", taken, *more):
+            equal(call("DEL", name), 1)
+        for name in ("precious1", "precious2", "precious3", taken):
+            call("SET", name, "value")
+        others = everything()
+        check(all(cluster.keys()), "there is a key on each node")
+        names = sorted(name for name in others if name != "other")
+        forged = "".join(f"{line}\n" for line in ["kith-shards 1", call("GET", "other").decode().splitlines()[1],
+                                                 f"shards {len(names)}", "recipe 0", *names])
+        for push in (["f.kith"], ["--shards", 7, "list"]):
+            call("SET", "k", forged)
+            t("push", "--replace", *push, cluster.address())
+            equal(left(t), names)
+            now = everything()
+            equal({name: now.get(name) for name in others}, others)
+            equal(t("query", "-c", cluster.address(), "list"), b"3000\n")
+            equal(t("query", "-c", cluster.address("other"), "list"), b"3000\n")
+        # A set of 7 is there now; 7 again, then 5 shards, then a description that was renamed within its slot.
+        for number in (7, 5):
+            t("push", "--replace", "--shards", number, "more", cluster.address(node=1))
+            equal((t.err, len(everything())), ("", len(others) + 1 + number))
+            equal(t("query", "-c", cluster.address(node=2), "more"), b"5000\n")
+        shards = sorted(name for name in everything() if name.startswith("k:") and name not in others)
+        call("RENAME", "k", "{k}renamed")
+        t.fails("push", "--replace", "--shards", 5, "list", cluster.address(), says=["in the way", "another set"])
+        t.fails("push", "--replace", "--shards", 4, "list", cluster.address(), says=[taken, "in the way"])
+        t("push", "--replace", "--shards", 3, "list", cluster.address())
+        equal(t("query", "-c", cluster.address("%7Bk%7Drenamed"), "more"), b"5000\n")
+        t("push", "--replace", "f.kith", cluster.address("%7Bk%7Drenamed"))
+        equal(left(t), shards)
+        now = everything()
+        check(all(name in now for name in shards), "the shards that were renamed are there")
+
+
+@test
 def lookups_stay_complete_while_slots_move(s):
     cluster = Cluster(s)
     with Tool() as t:

@@ -43,6 +43,7 @@ def accepts(**odd):
             return odd[name](args)
         return {
             "TYPE": lambda: simple("none"),
+            "WATCH": lambda: simple("OK"),
             "KITH.LOAD": lambda: integer(int(args[2]) + len(args[4])),
             "EXPIRE": lambda: integer(1),
             "MULTI": lambda: simple("OK"),
@@ -455,7 +456,7 @@ def a_key_that_disappears_is_an_error_and_not_a_no(s):
 
 @test
 def damaged_descriptions_of_shards_are_refused(s):
-    good = b"kith-shards 1\nshards 2\nrecipe 0\nk:{a}:0of2\nk:{b}:1of2\n"
+    good = b"kith-shards 1\nset " + b"8f" * 16 + b"\nshards 2\nrecipe 0\nk:{a}:0of2\nk:{b}:1of2\n"
     bad = [good[:n] for n in range(12, len(good))]
     bad += [good + b"x\n", good.replace(b"shards 2", b"shards 0"), good.replace(b"shards 2", b"shards 99999999999999"),
             good.replace(b"kith-shards 1", b"kith-shards 2"), good.replace(b"recipe 0", b"recipe -1"),
