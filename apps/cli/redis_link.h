@@ -32,8 +32,8 @@ typedef struct redis_guard {
     size_t text_bytes;
 } redis_guard;
 
-/* Runs n commands for keys of one slot as a transaction, MULTI … EXEC, and returns the reply of EXEC. With a guard (of a
- * key in this slot; may be NULL), WATCH makes the check and the transaction one step. Returns NULL if the guard's key
+/* Runs n commands for keys of one slot as a transaction, MULTI … EXEC, and returns the reply of EXEC. With a guard (of
+ * a key in this slot; may be NULL), WATCH makes the check and the transaction one step. Returns NULL if the guard's key
  * holds something else: then nothing was run. */
 redisReply *redis_link_transaction(redis_link *link, const redis_guard *guard, const redis_command *commands, size_t n,
                                    unsigned slot);

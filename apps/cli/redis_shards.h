@@ -13,8 +13,8 @@
  *     NAME:{TAG}:2of3
  *
  * Each shard has the note "kith-shard" with the value "8f… 0/3". A description is a string that anybody can write, copy
- * or rename. So a shard is replaced or removed only if its name follows from NAME, and if its note has a number that the
- * description has; the server compares the notes in the same step (KITH.UNLINK).
+ * or rename. So a shard is replaced or removed only if its name follows from NAME, and if its note has a number that
+ * the description has; the server compares the notes in the same step (KITH.UNLINK).
  *
  * N is a part of each name, so that shards of another number can be loaded while readers still use the old ones; the
  * new description then replaces the old one in one step. While shards are replaced, the description has the numbers of
@@ -69,8 +69,8 @@ void redis_shards_announce(redis_shards *old, const redis_shards *next, redis_li
 /* Puts a shard in the place of what redis_shards_check() allows: see redis_upload_commit_shard(). */
 bool redis_shards_commit(const redis_shards *s, unsigned i, const redis_shards *old, redis_upload *upload);
 
-/* Stores the description. Returns false, and changes nothing, if the guard does not hold; without one (NULL), if the key
- * exists. */
+/* Stores the description. Returns false, and changes nothing, if the guard does not hold; without one (NULL), if the
+ * key exists. */
 bool redis_shards_write(const redis_shards *s, redis_link *link, const redis_address *address,
                         const redis_guard *guard);
 

@@ -146,9 +146,9 @@ noreturn void redis_fail_changed(const redis_link *link, const char *key) {
          redis_link_text(link), key);
 }
 
-/* In one transaction: the temporary key loses its expiry, `unlink` (may be NULL) runs, and the temporary key is renamed.
- * If the key is in the way, it stays, and the temporary key gets its expiry back. Returns false if `unlink` has removed
- * something. */
+/* In one transaction: the temporary key loses its expiry, `unlink` (may be NULL) runs, and the temporary key is
+ * renamed. If the key is in the way, it stays, and the temporary key gets its expiry back. Returns false if `unlink`
+ * has removed something. */
 static bool commit(redis_upload *u, const redis_guard *guard, redis_command *unlink) {
     redis_command commands[4] = {{0}};
     size_t n = 0;

@@ -35,8 +35,8 @@ void redis_upload_renew(redis_upload *u);
  * with one, if the key no longer holds what the guard says. */
 void redis_upload_commit(redis_upload *u, const redis_guard *guard);
 
-/* The same for a shard. If the key exists, it is replaced if it is a filter whose note `name` is one of the texts, which
- * the server checks in the same transaction; otherwise this ends the tool. Returns true if the key did not exist. Then
+/* The same for a shard. If the key exists, it is replaced if it is a filter whose note `name` is one of the texts,
+ * which the server checks in the same transaction; otherwise this ends the tool. Returns true if the key did not exist. Then
  * the upload is not freed yet: if the tool fails from here on, it asks the server to remove the key, if its note is
  * texts[0], until redis_upload_keep(). */
 bool redis_upload_commit_shard(redis_upload *u, const char *name, char *const *texts, size_t text_count);

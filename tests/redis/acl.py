@@ -71,9 +71,9 @@ def refused(connection, command):
 
 WRITES = ("BF.ADD k y", "BF.MADD k y", "BF.RESERVE new 0.01 100", "BF.INSERT new ITEMS x", "CF.ADD c y", "CF.DEL c x",
           "CF.ADDNX c y", "KITH.ADD k y", "KITH.DEL c x", "KITH.RESERVE new bloom 0.01 100", "KITH.MERGE k k",
-          "KITH.LOAD new 0 10 x", "BF.LOADCHUNK new 1 x")
-READS = ("BF.EXISTS k x", "BF.MEXISTS k x", "BF.CARD k", "BF.INFO k", "CF.EXISTS c x", "CF.COUNT c x", "KITH.EXISTS k x",
-         "KITH.STATS k", "KITH.DUMP k 0", "BF.SCANDUMP k 0")
+          "KITH.LOAD new 0 10 x", "KITH.UNLINK k note x", "BF.LOADCHUNK new 1 x")
+READS = ("BF.EXISTS k x", "BF.MEXISTS k x", "BF.CARD k", "BF.INFO k", "CF.EXISTS c x", "CF.COUNT c x",
+         "KITH.EXISTS k x", "KITH.STATS k", "KITH.DUMP k 0", "BF.SCANDUMP k 0")
 
 
 def check_users(s, c, no_writing, only_reading):

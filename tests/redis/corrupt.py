@@ -288,7 +288,8 @@ def numbers_that_no_half_loaded_filter_can_have_are_refused(s):
     c("BF.RESERVE large 0.01 20000000")
     cursor, data = c("BF.SCANDUMP large 0")
     expect(c, ["BF.LOADCHUNK", "part", cursor, data], OK)
-    check_numbers(c, "part", FIELDS, {"chunks": [2, 3, 65536, *HUGE], "received": [0, 1, (16 << 20) - 65, 16 << 20, *HUGE]})
+    check_numbers(c, "part", FIELDS, {"chunks": [2, 3, 65536, *HUGE],
+                                      "received": [0, 1, (16 << 20) - 65, 16 << 20, *HUGE]})
 
 
 @test
@@ -301,12 +302,13 @@ def numbers_that_no_filter_of_redisbloom_can_have_are_refused(s):
         c("BF.ADD", "bf", i)
         c("CF.ADD", "cf", i)
     bits = number(c("DUMP bf"), 8)
-    check_numbers(c, "bf", ["items", "levels", "options", "growth", "capacity", "rate", "hashes", "bits_per_entry", "bits",
-                            "log2_bits", "level_items"],
+    check_numbers(c, "bf", ["items", "levels", "options", "growth", "capacity", "rate", "hashes", "bits_per_entry",
+                            "bits", "log2_bits", "level_items"],
                   {"items": [0, 1, 1001, *HUGE], "levels": [0, 2, *HUGE], "options": [16, 1 << 31, *HUGE],
                    "growth": [0, *HUGE[3:]], "capacity": [0, 99, 2000, bits, *HUGE],
                    "rate": [0.0, -0.01, 1.0, 2.0, 0.5, 0.004, 1e-300, float("inf"), float("nan")],
-                   "hashes": [0, 1, 7, 2048, *HUGE], "bits_per_entry": [0.0, -1.0, 1.0, 100.0, float("inf"), float("nan")],
+                   "hashes": [0, 1, 7, 2048, *HUGE],
+                   "bits_per_entry": [0.0, -1.0, 1.0, 100.0, float("inf"), float("nan")],
                    "bits": [0, 8, bits - 64, bits + 64, *HUGE], "log2_bits": [1, 13, 14, 64, *HUGE],
                    "level_items": [0, 99, 101, 1001, *HUGE]})
     check_numbers(c, "cf", ["filters", "buckets", "items", "deletes", "bucket_size", "max_iterations", "expansion",

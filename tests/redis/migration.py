@@ -313,8 +313,8 @@ def the_documented_commands_find_the_other_types_of_redisbloom(s):
 @test
 def kith_works_beside_a_module_with_the_names_of_redisbloom(s):
     """RedisBloom itself is not in Debian; its types and a command of it stand in for it."""
-    server = s.start("--loadmodule", os.environ["KITH_TYPES"], "all", "--loadmodule", os.environ["KITH_TAKEN"], "BF.ADD",
-                     module_args=["bf", "no"])
+    server = s.start("--loadmodule", os.environ["KITH_TYPES"], "all", "--loadmodule", os.environ["KITH_TAKEN"],
+                     "BF.ADD", module_args=["bf", "no"])
     c = server.connect()
     for name in OTHER_TYPES + ["MBbloom--", "MBbloomCF"]:
         expect(c, ["MAKE.KEY", name, name], OK)

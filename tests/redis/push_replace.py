@@ -281,7 +281,8 @@ def the_next_push_repairs_what_a_broken_one_has_left(s):
 @test
 def the_documented_permissions_are_enough(s):
     section = (ROOT / "docs/redis.md").read_text().split("**Permissions.**")[1].split("**Recipes.**")[0]
-    rows = {row: set(re.findall(r"\+[a-z.|]+", text)) for row, text in re.findall(r"\| `(kith \w+)` \| (.*?) \|", section)}
+    rows = {row: set(re.findall(r"\+[a-z.|]+", text))
+            for row, text in re.findall(r"\| `(kith \w+)` \| (.*?) \|", section)}
     shards = section.split("With shards, ")[1].split("\n\n")[0]
     sharded = {name: set(re.findall(r"\+[a-z.|]+", words)) for words, name in
                re.findall(r"((?:`\+[^`]*`[^`]*?)+)for\s`(kith \w+)`", shards)}

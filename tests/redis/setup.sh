@@ -64,7 +64,8 @@ fetch_valkey() { # prints why it failed
   fetch_packages valkey "release-backports release" valkey-server valkey-tools && keep valkey root/usr/bin/valkey-server
 }
 
-# Redis 8 needs libraries that are newer than those of the system, so it gets those of its own release, and their loader.
+# Redis 8 needs libraries that are newer than those of the system, so it gets those of its own release and their
+# loader.
 fetch_redis8() { # prints why it failed
   fetch_packages redis8 trixie redis-server redis-tools libc6 libgcc-s1 libatomic1 libjemalloc2 liblzf1 libssl3t64 \
     libstdc++6 libsystemd0 libcap2 liblz4-1 liblzma5 libzstd1 zlib1g || return 1
@@ -99,7 +100,8 @@ if ! [ -x "$folder/valkey/root/usr/bin/valkey-server" ] && ! command -v valkey-s
     skip "Valkey cannot be downloaded (${why:-no reason given}): the tests redis.*@valkey are skipped"
   fi
 fi
-if ! [ -x "$folder/redis8/bin/redis-server" ] && ! redis-server --version 2>/dev/null | grep -q 'v=\([89]\|[1-9][0-9]\)'; then
+if ! [ -x "$folder/redis8/bin/redis-server" ] &&
+  ! redis-server --version 2>/dev/null | grep -q 'v=\([89]\|[1-9][0-9]\)'; then
   if ! why=$(fetch_redis8); then
     rm -rf "$folder/redis8.part"
     skip "Redis 8 cannot be downloaded (${why:-no reason given}): the tests redis.*@redis8 are skipped"
