@@ -36,9 +36,9 @@ void redis_upload_renew(redis_upload *u);
 void redis_upload_commit(redis_upload *u, const redis_guard *guard);
 
 /* The same for a shard. If the key exists, it is replaced if it is a filter whose note `name` is one of the texts,
- * which the server checks in the same transaction; otherwise this ends the tool. Returns true if the key did not exist. Then
- * the upload is not freed yet: if the tool fails from here on, it asks the server to remove the key, if its note is
- * texts[0], until redis_upload_keep(). */
+ * which the server checks in the same transaction; otherwise this ends the tool. Returns true if the key did not exist.
+ * Then the upload is not freed yet: until redis_upload_keep(), if the tool fails, it asks the server to remove the key
+ * if its note is texts[0]. */
 bool redis_upload_commit_shard(redis_upload *u, const char *name, char *const *texts, size_t text_count);
 
 /* Frees an upload that was committed, if it is not freed yet. */

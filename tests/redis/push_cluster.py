@@ -195,6 +195,26 @@ def a_slot_that_is_being_moved_is_asked_on_both_nodes(s):
 
 
 @test
+def a_description_is_replaced_while_its_slot_moves(s):
+    cluster = Cluster(s)
+    with Tool() as t:
+        t.keys("list", 0, 2000)
+        t.keys("more", 1000, 4000)
+        t("push", "--shards", 3, "list", cluster.address("a"))  # slot 15495, on the last node
+        slot = cluster.nodes[0].connect()("CLUSTER", "KEYSLOT", "a")
+        source, target = cluster.nodes[2], cluster.nodes[0]
+        target.connect()("CLUSTER", "SETSLOT", slot, "IMPORTING", cluster.id(2))
+        source.connect()("CLUSTER", "SETSLOT", slot, "MIGRATING", cluster.id(0))
+        t("push", "--shards", 3, "--replace", "more", cluster.address("a"))
+        equal(str(source.connect()("MIGRATE", "127.0.0.1", target.port, "a", 0, 5000)), "OK")
+        # Now the owner of the slot replies ASK.
+        for number in (3, 2):
+            t("push", "--shards", number, "--replace", "more", cluster.address("a"))
+            equal((t.err, sum(map(len, cluster.keys()))), ("", number + 1))
+            equal(t("query", "-c", cluster.address("a", 1), "more"), b"3000\n")
+
+
+@test
 def a_cluster_that_is_down_is_named(s):
     cluster = Cluster(s, node_timeout_ms=1000)
     with Tool() as t:
