@@ -74,7 +74,7 @@ fetch_redis8() { # prints why it failed
   libraries=$(cd "$root" && find usr/lib -name libc.so.6 -printf '%h\n' | head -1)
   [ -n "$loader" ] && [ -n "$libraries" ] || { echo "the package libc6 has no loader"; return 1; }
   mkdir -p "$folder/redis8.part/bin"
-  for program in server cli; do
+  for program in server cli benchmark; do
     cat >"$folder/redis8.part/bin/redis-$program" <<END
 #!/bin/sh
 root=\$(dirname "\$0")/../root
