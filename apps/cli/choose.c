@@ -118,14 +118,9 @@ void choose_fail(const arguments *a, const choice *c, kith_status status) {
                  text_of_capabilities(asked, ", ", needs));
         fail("no kind supports all of: %s", text_of_capabilities(asked, ", ", needs));
     case KITH_E_OPTION: {
-        const kith_kind_info *kind = c->spec.kind != NULL ? kith_filter_kind_named(c->spec.kind) : NULL;
-        char known[512] = "";
-        size_t used = 0;
-        for (size_t i = 0; kind != NULL && i < kind->option_count && used < sizeof known; i++)
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s=%s", i > 0 ? ", " : "",
-                                     kind->options[i].name, kind->options[i].values);
-        fail("--option %s: the options of kind %s are %s (kith kinds %s explains them)",
-             a->kind_options != NULL ? a->kind_options : "", c->spec.kind, used > 0 ? known : "none", c->spec.kind);
+        char text[1024];
+        (void)kith_option_error(&c->spec, text, sizeof text);
+        fail("--option %s (kith kinds %s explains the options)", text, c->spec.kind);
     }
     case KITH_E_TOO_LARGE:
         if (c->spec.max_bytes != 0)

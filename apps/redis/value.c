@@ -187,10 +187,8 @@ kith_status value_complete(value *v, bool type_known, value **made) {
 }
 
 void value_read_expansion(value *v) {
-    char options[256];
-    (void)kith_filter_options(v->filter, options, sizeof options);
-    const char *growth = strstr(options, "growth=");
-    v->request.expansion = growth == NULL ? 0 : (uint32_t)strtoul(growth + strlen("growth="), NULL, 10);
+    uint64_t growth;
+    v->request.expansion = kith_filter_option(v->filter, "growth", &growth) == KITH_OK ? (uint32_t)growth : 0;
 }
 
 void value_count_layers(value *v) {

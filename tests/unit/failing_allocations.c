@@ -421,6 +421,8 @@ static void use_filters(void) {
     kith_key key = {"key", 3};
     CHECK_OK(kith_filter_plan(&spec, &plan));
     CHECK_OK(kith_filter_plan_of(at->cuckoo, &plan));
+    CHECK_OK(kith_filter_option(at->cuckoo, "f", &found));
+    CHECK_EQ_U64(kith_option_error(&spec, text, sizeof text), 0);
     CHECK_OK(kith_filter_stats_of(at->grown, &stats));
     CHECK_OK(kith_filter_check(at->grown, NULL));
     CHECK_OK(kith_filter_remove_digest(at->cuckoo, digest_of(0)));
