@@ -88,11 +88,12 @@ static const char *name_of_id(uint64_t id) {
     return kithi_kind_by_id(id)->info.name;
 }
 
-size_t kithi_kind_options_write(const kithi_head *head, char *text, size_t text_bytes) {
+/* Lists the options of a filter with this header, and those of its inner kind that were given, with their values.
+ * Returns how many there are. */
+static size_t list_options(const kithi_head *head, kith_option options[KITHI_OPTIONS_MAX],
+                           uint64_t values[KITHI_OPTIONS_MAX]) {
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
     assert(kind != NULL); /* a filter has this header */
-    kith_option options[KITHI_OPTIONS_MAX];
-    uint64_t values[KITHI_OPTIONS_MAX];
     size_t count = kind->info.option_count, inner_option = kithi_inner_kind_option(kind);
     for (unsigned i = 0; i < count; i++) {
         options[i] = kind->info.options[i];
@@ -109,11 +110,31 @@ size_t kithi_kind_options_write(const kithi_head *head, char *text, size_t text_
             values[count++] = value - 1;
         }
     }
+    return count;
+}
+
+size_t kithi_kind_options_write(const kithi_head *head, char *text, size_t text_bytes) {
+    kith_option options[KITHI_OPTIONS_MAX];
+    uint64_t values[KITHI_OPTIONS_MAX];
+    size_t count = list_options(head, options, values);
     return kithi_options_write(options, count, values, name_of_id, text, text_bytes);
 }
 
 size_t kith_filter_options(const kith_filter *f, char *text, size_t text_bytes) {
     return kithi_kind_options_write(&f->head, text, text_bytes);
+}
+
+kith_status kith_filter_option(const kith_filter *f, const char *name, uint64_t *value) {
+    assert(f != NULL && name != NULL && value != NULL);
+    kith_option options[KITHI_OPTIONS_MAX];
+    uint64_t values[KITHI_OPTIONS_MAX];
+    size_t count = list_options(&f->head, options, values);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(options[i].name, name) == 0 && kithi_option_is_number(&options[i], values[i])) {
+            *value = values[i];
+            return KITH_OK;
+        }
+    return KITH_E_OPTION;
 }
 
 size_t kith_filter_kind_count(void) {

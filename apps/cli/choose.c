@@ -25,7 +25,7 @@ void choose_begin(const arguments *a, uint32_t needs, choice *c) {
     c->spec.kind = a->kind;
     c->spec.needs = needs;
     c->spec.final = a->final;
-    c->smallest = a->smallest;
+    c->spec.prefer = a->smallest ? KITH_PREFER_SMALLEST : KITH_PREFER_FASTER;
     if (a->kind != NULL)
         (void)kind_must(a->kind);
     if (a->kind_options == NULL)
@@ -35,42 +35,15 @@ void choose_begin(const arguments *a, uint32_t needs, choice *c) {
     c->spec.options = a->kind_options;
 }
 
-static bool is_static(const kith_plan *plan) {
-    return (plan->capabilities & KITH_CAN_ADD) == 0;
+const char *choose_faster_why(const kith_plan *plan) {
+    bool is_static = (plan->capabilities & KITH_CAN_ADD) == 0;
+    return is_static ? "reads fewer cells per lookup and is at most 30% larger than the smallest"
+                     : "needs one memory access per lookup and is at most 30% larger than the smallest";
 }
 
-/* Whoever gives --final prefers a small file, so a static kind is not exchanged for one to which keys can be added. */
-bool choose_faster(const kith_plan *smallest, const kith_plan *other, uint32_t needs) {
-    if ((other->capabilities & needs) != needs || (other->capabilities & ~needs & KITH_CAN_GROW) != 0 ||
-        is_static(other) != is_static(smallest) || other->bits_per_key > smallest->bits_per_key * CHOOSE_FASTER_BITS)
-        return false;
-    return is_static(other) ? other->lookup_cells < smallest->lookup_cells : other->lines == 1 && smallest->lines > 1;
-}
-
-const char *choose_faster_why(const kith_plan *smallest) {
-    return is_static(smallest) ? "reads fewer cells per lookup and is at most 30% larger than the smallest"
-                               : "needs one memory access per lookup and is at most 30% larger than the smallest";
-}
-
-/* Replaces *spec and *plan by those of a faster kind, if there is one. */
-static void take_faster(kith_filter_spec *spec, kith_plan *plan) {
-    kith_filter_spec tried = *spec;
-    for (size_t i = 0; i < kith_filter_kind_count(); i++) {
-        tried.kind = kith_filter_kind_at(i)->name;
-        kith_plan other = KITH_PLAN_INIT;
-        if (kith_filter_plan(&tried, &other) == KITH_OK && choose_faster(plan, &other, spec->needs)) {
-            spec->kind = tried.kind;
-            *plan = other;
-        }
-    }
-}
-
-kith_status choose_plan(choice *c, kith_plan *plan) {
+kith_status choose_plan(const choice *c, kith_plan *plan) {
     *plan = (kith_plan)KITH_PLAN_INIT;
-    kith_status status = kith_filter_plan(&c->spec, plan);
-    if (status == KITH_OK && c->spec.kind == NULL && c->spec.rate != 0 && !c->smallest)
-        take_faster(&c->spec, plan);
-    return status;
+    return kith_filter_plan(&c->spec, plan);
 }
 
 /* Copies `options` without the one that has `length` characters at `skip`. */
@@ -145,14 +118,9 @@ void choose_fail(const arguments *a, const choice *c, kith_status status) {
                  text_of_capabilities(asked, ", ", needs));
         fail("no kind supports all of: %s", text_of_capabilities(asked, ", ", needs));
     case KITH_E_OPTION: {
-        const kith_kind_info *kind = c->spec.kind != NULL ? kith_filter_kind_named(c->spec.kind) : NULL;
-        char known[512] = "";
-        size_t used = 0;
-        for (size_t i = 0; kind != NULL && i < kind->option_count && used < sizeof known; i++)
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s=%s", i > 0 ? ", " : "",
-                                     kind->options[i].name, kind->options[i].values);
-        fail("--option %s: the options of kind %s are %s (kith kinds %s explains them)",
-             a->kind_options != NULL ? a->kind_options : "", c->spec.kind, used > 0 ? known : "none", c->spec.kind);
+        char text[1024];
+        (void)kith_option_error(&c->spec, text, sizeof text);
+        fail("--option %s (kith kinds %s explains the options)", text, c->spec.kind);
     }
     case KITH_E_TOO_LARGE:
         if (c->spec.max_bytes != 0)

@@ -9,34 +9,20 @@
 /* What a command asks for. */
 typedef struct choice {
     kith_filter_spec spec;
-    bool smallest; /* --smallest: do not choose a faster kind that is larger */
 } choice;
 
 /* Returns the kind of that name. Ends the tool if there is none. */
 const kith_kind_info *kind_must(const char *name);
 
-/* Sets c->spec from --kind, --option and what the filter must support. The caller sets capacity, rate, bytes and hash.
+/* Sets c->spec from --kind, --option, --final, --smallest and what the filter must support. The caller sets capacity, rate, bytes and hash.
  * Ends the tool if the kind is unknown. */
 void choose_begin(const arguments *a, uint32_t needs, choice *c);
 
-/* If no kind is given, the smallest is chosen, unless a faster one is larger by at most this factor. Faster means, for
- * kinds to which keys can be added, one memory access per lookup: that is several times faster when the filter does not
- * fit in the cache. From 10^4 keys on, blocked is 16% to 27% larger than the smallest kind at a rate of 0.1%, and 36%
- * to 43% larger at 0.01%. Static kinds (--final) are compared with each other: faster means fewer cells per lookup. All
- * of them compute the XOR of these cells, also while the filter is built. fuse is 12% larger than ribbon. It is built
- * twice as fast, and its lookups take 0.6 to 0.9 of the time for 10^6 keys. (With 10^7 keys at 1%, has_many of ribbon
- * is faster: it reads fewer cache lines on average.) */
-#define CHOOSE_FASTER_BITS 1.3
+/* Returns why KITH_PREFER_FASTER has chosen the kind of this plan instead of the smallest, after "it". */
+const char *choose_faster_why(const kith_plan *plan);
 
-/* Returns true if `other` is that faster kind. Both plans must keep the same rate. */
-bool choose_faster(const kith_plan *smallest, const kith_plan *other, uint32_t needs);
-
-/* Returns why the kind that choose_faster() has found instead of `smallest` is better, after "it". */
-const char *choose_faster_why(const kith_plan *smallest);
-
-/* Plans c->spec as kith_filter_plan does and returns its codes, except that the rule above chooses the kind if none is
- * given and --smallest is not. kith_filter_create then makes what *plan says from c->spec. */
-kith_status choose_plan(choice *c, kith_plan *plan);
+/* Plans c->spec: kith_filter_plan(). kith_filter_create then makes what *plan says from c->spec. */
+kith_status choose_plan(const choice *c, kith_plan *plan);
 
 /* What one of the options in spec.options costs: the plan compared with a plan without this option. */
 typedef struct option_cost {

@@ -39,14 +39,6 @@ typedef struct table {
     size_t cost_count;
 } table;
 
-static bool better(const arguments *a, const kith_plan *one, const kith_plan *other) {
-    if (a->capacity == 0)
-        return one->capacity > other->capacity;
-    if (a->rate == 0)
-        return one->rate < other->rate;
-    return one->file_bytes < other->file_bytes;
-}
-
 static const char *why(const arguments *a) {
     if (a->capacity == 0)
         return "has the largest capacity";
@@ -88,42 +80,39 @@ static void fill_kind(table *t) {
     plain->status = kith_filter_plan(&spec, &plain->plan);
 }
 
+/* Returns the row of the kind that the planner chooses. Adds one if that is layers of another kind than the default. */
+static const row *row_of(table *t, const kith_plan *plan) {
+    for (size_t i = 0; i < t->count; i++) {
+        const kith_plan *p = &t->rows[i].plan;
+        if (t->rows[i].status == KITH_OK && strcmp(p->kind, plan->kind) == 0 &&
+            (plan->inner == NULL || strcmp(p->inner, plan->inner) == 0))
+            return &t->rows[i];
+    }
+    row *r = &t->rows[t->count++];
+    *r = (row){.kind = plan->kind, .status = KITH_OK, .plan = *plan};
+    (void)snprintf(r->options, sizeof r->options, "inner=%s", plan->inner);
+    return r;
+}
+
 static void fill(table *t) {
     for (size_t i = 0; i < kith_filter_kind_count() && t->count + 1 < ROWS_MAX; i++) {
         row *r = &t->rows[t->count++];
-        r->kind = kith_filter_kind_at(i)->name;
-        r->options[0] = '\0';
-        r->plan = (kith_plan)KITH_PLAN_INIT;
+        *r = (row){.kind = kith_filter_kind_at(i)->name, .plan = KITH_PLAN_INIT};
         kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
         spec.kind = r->kind;
         set_spec(t->a, &spec);
         r->status = kith_filter_plan(&spec, &r->plan);
-        bool able = r->status == KITH_OK && (r->plan.capabilities & t->needs) == t->needs &&
-                    (t->a->final || (r->plan.capabilities & KITH_CAN_ADD) != 0);
-        if (able && (t->best == NULL || better(t->a, &r->plan, &t->best->plan)))
-            t->best = r;
     }
-    t->why = why(t->a);
-    bool exchangeable = t->best != NULL && t->a->rate != 0 && !t->a->smallest; /* as in choose.c */
-    for (size_t i = 0; exchangeable && i < t->count; i++)
-        if (t->rows[i].status == KITH_OK && choose_faster(&t->best->plan, &t->rows[i].plan, t->needs)) {
-            t->why = choose_faster_why(&t->best->plan);
-            t->best = &t->rows[i];
-        }
-    if (t->best != NULL)
-        return;
-    /* No kind alone supports what is needed. The planner then looks inside kinds that contain another. */
-    choice c = {.spec = KITH_FILTER_SPEC_INIT};
-    c.spec.needs = t->needs;
+    choice c;
+    kith_plan plan, smallest;
+    choose_begin(t->a, t->needs, &c);
     set_spec(t->a, &c.spec);
-    kith_plan plan;
     if (choose_plan(&c, &plan) != KITH_OK)
         return;
-    row *r = &t->rows[t->count++];
-    *r = (row){.kind = plan.kind, .status = KITH_OK, .plan = plan};
-    if (plan.inner != NULL)
-        (void)snprintf(r->options, sizeof r->options, "inner=%s", plan.inner);
-    t->best = r;
+    t->best = row_of(t, &plan);
+    c.spec.prefer = KITH_PREFER_SMALLEST;
+    bool is_smallest = choose_plan(&c, &smallest) == KITH_OK && strcmp(smallest.kind, plan.kind) == 0;
+    t->why = is_smallest ? why(t->a) : choose_faster_why(&plan);
 }
 
 static void name_of(const row *r, char *text, size_t size) {

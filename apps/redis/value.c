@@ -166,10 +166,8 @@ static bool grows(const kith_filter *filter) {
 }
 
 static uint32_t growth_of(const kith_filter *filter) {
-    char options[256];
-    (void)kith_filter_options(filter, options, sizeof options);
-    const char *growth = strstr(options, "growth=");
-    return growth == NULL ? 0 : (uint32_t)strtoul(growth + strlen("growth="), NULL, 10);
+    uint64_t growth;
+    return kith_filter_option(filter, "growth", &growth) == KITH_OK ? (uint32_t)growth : 0;
 }
 
 /* Compares the numbers beside a filter with those that its header has. The layers of one that grows could only be

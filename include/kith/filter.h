@@ -50,6 +50,55 @@ extern "C" {
 
 typedef struct kith_filter kith_filter;
 
+/* ---- simple calls ----
+ *
+ *     kith_filter *seen;
+ *     if (kith_filter_new(1000000, 0.001, 0, &seen) != KITH_OK)
+ *         return 1;
+ *     if (!kith_filter_has_string(seen, url) && kith_filter_add_string(seen, url) != KITH_OK)
+ *         return 1;
+ *     kith_filter_free(seen);
+ *
+ * The key of a string is its bytes without the terminating zero; that of a number is its 8 bytes in little-endian
+ * order. So strings and numbers can be mixed with the calls for bytes below, and files are the same on every machine.
+ * The calls that make a filter set *filter to NULL if they fail. */
+
+typedef enum kith_filter_flags {
+    KITH_UNTRUSTED = 1, /* a stranger may choose the keys: hash them with a new secret key (kith/hash.h) */
+    KITH_REMOVABLE = 2, /* keys can be removed. A key that is added twice must then be removed twice */
+    KITH_GROWS = 4,     /* accept more than n keys. Lookups become slower with each doubling */
+} kith_filter_flags;
+
+/* Creates an empty filter for n distinct keys with a probability of at most `rate` for a false positive. The kind is
+ * the smallest with these properties, or one that is up to 1.3 times as large and reads one cache line per lookup.
+ * Without KITH_REMOVABLE, adding a key again changes nothing. With KITH_GROWS, n is a guess, and 0 means no idea.
+ *
+ * Returns KITH_E_CAPACITY if n is 0 without KITH_GROWS, KITH_E_RATE, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS, KITH_E_MEMORY,
+ * KITH_E_RANDOM, or KITH_E_ARGUMENT for an unknown flag. Cost: the memory of the filter, see the table above. */
+KITH_API KITH_MUST_USE kith_status kith_filter_new(uint64_t n, double rate, unsigned flags, kith_filter **filter);
+
+/* Build the smallest filter of n keys to which nothing will be added: 7.1 bits per key at 1%, 10.1 at 0.1%. Keys may
+ * repeat, and n may be 0. The hash is the default, for keys that you trust.
+ *
+ * Return KITH_E_RATE, KITH_E_TOO_LARGE, KITH_E_MEMORY, or KITH_E_FULL if the keys were chosen to prevent it. Cost: about
+ * 34 bytes of memory per key while it runs. */
+KITH_API KITH_MUST_USE kith_status kith_filter_of_strings(const char *const *strings, size_t n, double rate,
+                                                          kith_filter **filter);
+KITH_API KITH_MUST_USE kith_status kith_filter_of_numbers(const uint64_t *numbers, size_t n, double rate,
+                                                          kith_filter **filter);
+
+/* kith_filter_add(), remove() and has() for one string or number. */
+KITH_API KITH_MUST_USE kith_status kith_filter_add_string(kith_filter *filter, const char *string);
+KITH_API KITH_MUST_USE kith_status kith_filter_add_number(kith_filter *filter, uint64_t number);
+KITH_API KITH_MUST_USE kith_status kith_filter_remove_string(kith_filter *filter, const char *string);
+KITH_API KITH_MUST_USE kith_status kith_filter_remove_number(kith_filter *filter, uint64_t number);
+KITH_API bool kith_filter_has_string(const kith_filter *filter, const char *string);
+KITH_API bool kith_filter_has_number(const kith_filter *filter, uint64_t number);
+
+/* Reads a file that kith_filter_save() has written into memory. The filter can be changed and saved again.
+ * (kith_filter_open() maps a file instead, and reads only what is looked up.) Returns the codes of kith_filter_open(). */
+KITH_API KITH_MUST_USE kith_status kith_filter_load(const char *path, kith_filter **filter);
+
 /* ---- creating and freeing ---- */
 
 /* Creates an empty filter, as kith_filter_plan() describes it for this spec. Free it with kith_filter_free().
@@ -405,6 +454,10 @@ KITH_API uint64_t kith_filter_memory(const kith_filter *filter);
  * Values that the planner chose are written as well. Works like snprintf(): writes at most text_bytes bytes with the
  * terminating zero, and returns the length of the whole text. */
 KITH_API size_t kith_filter_options(const kith_filter *filter, char *text, size_t text_bytes);
+
+/* Sets *value to the value of the kind's option of this name (for layers also of their inner kind), if it is a number.
+ * Returns KITH_E_OPTION if there is no such option, or if its value is a word. */
+KITH_API KITH_MUST_USE kith_status kith_filter_option(const kith_filter *filter, const char *name, uint64_t *value);
 
 /* Fills in the plan of an existing filter, as kith_filter_plan() would. KITH_E_ARGUMENT: a wrong struct_bytes. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan_of(const kith_filter *filter, kith_plan *plan);

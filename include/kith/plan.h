@@ -53,6 +53,15 @@ typedef enum kith_capability {
                                     only be built from a complete list of keys, by kith_filter_build() */
 } kith_capability;
 
+/* Which of several kinds the planner chooses. */
+typedef enum kith_preference {
+    KITH_PREFER_SMALLEST = 0, /* the one with the fewest bytes (or the lowest rate, or the most keys) */
+    KITH_PREFER_FASTER = 1,   /* a faster one instead, if it takes at most 1.3 times the bits per key. Among kinds to
+                                 which keys can be added, the faster one reads one cache line per lookup: it is several
+                                 times faster if the filter does not fit in the cache. Among static kinds it is the one
+                                 that reads fewer cells per lookup */
+} kith_preference;
+
 /* A note about a filter: two strings that the library stores in the file and never interprets. */
 typedef struct kith_note {
     const char *name;  /* not empty */
@@ -64,7 +73,7 @@ typedef struct kith_note {
 typedef struct kith_filter_spec {
     size_t struct_bytes; /* sizeof(kith_filter_spec): set by KITH_FILTER_SPEC_INIT */
     const char *kind;    /* a name from kith_filter_kind_at(); NULL: the best kind that has all of `needs`, see below */
-    uint32_t needs;      /* kith_capability bits that the filter must have */
+    uint32_t needs;      /* kith_capability bits that the filter must have; see also `excludes` */
     uint64_t capacity;   /* n: how many distinct keys must fit */
     double rate;         /* 0 < rate < 1: probability of a false positive at full capacity; see kith_plan.rate */
     uint64_t bytes;      /* the filter has at most this size; the planner uses as much of it as it can */
@@ -76,11 +85,14 @@ typedef struct kith_filter_spec {
     uint64_t recipe;        /* below 2^48: how your program turns its input into keys; see kith_filter_recipe() */
     const kith_note *notes; /* note_count of them, at most 64, in at most 65,536 bytes; see kith_filter_note() */
     size_t note_count;
-    bool final; /* nothing will be added later; if kind is NULL, static kinds are considered, too */
+    bool final;             /* nothing will be added later; if kind is NULL, static kinds are considered, too */
+    uint32_t excludes;      /* kith_capability bits that the filter must not have, such as KITH_CAN_COPIES for a filter
+                               that ignores a key that is added twice */
+    kith_preference prefer; /* which kind is best, if kind is NULL and the rate is given */
 } kith_filter_spec;
 
 #define KITH_FILTER_SPEC_INIT                                                                                          \
-    { sizeof(kith_filter_spec), 0, 0, 0, 0, 0, 0, 0, {KITH_HASH_XXH3, 0, {0}}, 0, 0, 0, 0, 0 }
+    { sizeof(kith_filter_spec), 0, 0, 0, 0, 0, 0, 0, {KITH_HASH_XXH3, 0, {0}}, 0, 0, 0, 0, 0, 0, KITH_PREFER_SMALLEST }
 
 /* Describes the filter that kith_filter_create() or kith_filter_build() would make. Initialise with KITH_PLAN_INIT. A
  * program that was compiled with an older header has a smaller struct_bytes; it is accepted, and only its fields are
@@ -134,7 +146,8 @@ typedef struct kith_plan {
  *   rate, bytes        finds the most keys that fit into those bytes at that rate
  *
  * If spec->kind is NULL, every kind is planned with its default options (static kinds only if spec->final is set), and
- * the one with the fewest bytes, the lowest rate or the most keys is chosen. If none has all of spec->needs, "layers"
+ * the one with the fewest bytes, the lowest rate or the most keys is chosen, or a faster one (spec->prefer). Kinds with
+ * a capability of spec->excludes are not considered. If none has all of spec->needs, "layers"
  * is planned with every inner kind, and the best is chosen. For example, a filter that must grow and support removal is
  * of kind "layers", and plan->inner names the inner kind.
  *
@@ -185,6 +198,11 @@ typedef struct kith_option {
     const char *fallback; /* its default value */
     const char *meaning;  /* a short description */
 } kith_option;
+
+/* Says why kith_filter_plan() returns KITH_E_OPTION for this spec: writes a sentence that begins with the option that is
+ * wrong, such as "b=9: the values of b are 1|2|4|8". Works like snprintf(): writes at most text_bytes bytes with the
+ * terminating zero, and returns the length of the whole sentence; 0 if no option is wrong. Costs a few plans. */
+KITH_API size_t kith_option_error(const kith_filter_spec *spec, char *text, size_t text_bytes);
 
 /* Describes a kind, for tools that list them. */
 typedef struct kith_kind_info {

@@ -72,6 +72,10 @@ bool kithi_option_is_kind(const kith_option *option) {
     return strcmp(option->values, "kind") == 0;
 }
 
+bool kithi_option_is_number(const kith_option *option, uint64_t value) {
+    return !kithi_option_is_kind(option) && value >= read_range(option->values).words;
+}
+
 static bool read_value(const kith_option *option, const char *text, size_t length, kithi_kind_resolver resolve,
                        uint64_t *value) {
     if (kithi_option_is_kind(option))
@@ -175,10 +179,10 @@ size_t kithi_options_write(const kith_option *options, size_t option_count, cons
         put(&w, "=", 1);
         if (kithi_option_is_kind(&options[i]))
             put(&w, kind_name(values[i]), strlen(kind_name(values[i])));
-        else if (values[i] < read_range(options[i].values).words)
-            put_word(&w, options[i].values, values[i]);
-        else
+        else if (kithi_option_is_number(&options[i], values[i]))
             put_number(&w, values[i]);
+        else
+            put_word(&w, options[i].values, values[i]);
     }
     if (text_bytes > 0)
         text[w.length < text_bytes ? w.length : text_bytes - 1] = '\0';

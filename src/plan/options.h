@@ -10,6 +10,9 @@
 /* Returns whether the value of an option is the name of a filter kind, for example inner=KIND. */
 bool kithi_option_is_kind(const kith_option *option);
 
+/* Returns whether this value of the option is a number, and not one of its words or a kind. */
+bool kithi_option_is_number(const kith_option *option, uint64_t value);
+
 /* For options whose value is the name of a kind: sets *value to the id of the kind with this name. Returns false if
  * there is no such kind. */
 typedef bool (*kithi_kind_resolver)(const char *name, size_t length, uint64_t *value);

@@ -198,6 +198,14 @@ static void stage_free(void) {
     CHECK_EQ_U64(at->memory.live_bytes, 0);
 }
 
+/* The simple calls have no argument for an allocator. While `default_is_stage` is set, they get that of the stage. */
+static bool default_is_stage;
+kith_allocator __real_kithi_allocator_or_default(const kith_allocator *allocator);
+kith_allocator __wrap_kithi_allocator_or_default(const kith_allocator *allocator);
+kith_allocator __wrap_kithi_allocator_or_default(const kith_allocator *allocator) {
+    return __real_kithi_allocator_or_default(allocator == NULL && default_is_stage ? &at->allocator : allocator);
+}
+
 /* ---- calls that may allocate ---- */
 
 typedef kith_status (*attempt)(void);
@@ -210,6 +218,14 @@ typedef kith_status (*attempt)(void);
 static const kith_note NOTES[] = {{"name", "value"}};
 
 CALL(filter_create, kith_filter_spec spec = spec_of("blocked", 9); return kith_filter_create(&spec, &at->filter);)
+#define SIMPLE_CALL(name, call)                                                                                        \
+    CALL(name, default_is_stage = true; kith_status status = call; default_is_stage = false; return status;)
+SIMPLE_CALL(filter_new, kith_filter_new(9, .01, KITH_GROWS, &at->filter))
+SIMPLE_CALL(filter_of_strings, kith_filter_of_strings((const char *const[]){"a", "b"}, 2, .01, &at->filter))
+SIMPLE_CALL(filter_of_numbers, kith_filter_of_numbers((const uint64_t[]){1, 2}, 2, .01, &at->filter))
+SIMPLE_CALL(filter_load, kith_filter_load(path_of("plain"), &at->filter))
+SIMPLE_CALL(filter_add_string, kith_filter_add_string(at->layers, "key"))
+SIMPLE_CALL(filter_add_number, kith_filter_add_number(at->layers, 2000))
 CALL(filter_create_like, return kith_filter_create_like(at->cuckoo, &at->allocator, &at->filter);)
 CALL(filter_clone, return kith_filter_clone(at->grown, &at->allocator, &at->filter);)
 CALL(filter_build, kith_filter_spec spec = spec_of("fuse", 0);
@@ -332,6 +348,8 @@ static const struct {
     LISTED(store_open),        LISTED(store_open_fd),      LISTED(store_add),         LISTED(store_add_digest),
     LISTED(store_add_many),    LISTED(store_refresh),      LISTED(store_replace),     LISTED(store_rollback),
     LISTED(store_checkpoint),  LISTED(store_verify),       LISTED(store_close_plain), LISTED(repair),
+    LISTED(filter_new),        LISTED(filter_of_strings),  LISTED(filter_of_numbers), LISTED(filter_load),
+    LISTED(filter_add_string), LISTED(filter_add_number),
 };
 
 /* Makes the call once more. A store that was created, but not opened, is opened now. */
@@ -403,11 +421,18 @@ static void use_filters(void) {
     kith_key key = {"key", 3};
     CHECK_OK(kith_filter_plan(&spec, &plan));
     CHECK_OK(kith_filter_plan_of(at->cuckoo, &plan));
+    CHECK_OK(kith_filter_option(at->cuckoo, "f", &found));
+    CHECK_EQ_U64(kith_option_error(&spec, text, sizeof text), 0);
     CHECK_OK(kith_filter_stats_of(at->grown, &stats));
     CHECK_OK(kith_filter_check(at->grown, NULL));
     CHECK_OK(kith_filter_remove_digest(at->cuckoo, digest_of(0)));
     CHECK_OK(kith_filter_add(at->cuckoo, "key", 3, NULL));
     CHECK_OK(kith_filter_remove(at->cuckoo, "key", 3));
+    CHECK_OK(kith_filter_add_string(at->cuckoo, "key"));
+    CHECK(kith_filter_has_string(at->cuckoo, "key") && !kith_filter_has_number(at->cuckoo, 1));
+    CHECK_OK(kith_filter_remove_string(at->cuckoo, "key"));
+    CHECK_OK(kith_filter_add_number(at->cuckoo, 1));
+    CHECK_OK(kith_filter_remove_number(at->cuckoo, 1));
     digest = digest_of(1);
     CHECK_OK(kith_filter_remove_many(at->cuckoo, &digest, 1, NULL));
     CHECK_OK(kith_filter_subset(at->bloom, at->bloom, &subset));

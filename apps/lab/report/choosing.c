@@ -59,27 +59,6 @@ lab_result *choosing_chart(void) {
 
 /* ---- the table ---- */
 
-/* A kind that reads one cache line per lookup is much faster than one that reads several, once the filter is larger
- * than the cache. `kith plan` therefore prefers it if it is at most a quarter larger, and so does this table. */
-#define FASTER_BITS 1.25
-
-/* The smallest kind that reads one cache line per lookup and is at most FASTER_BITS times as large as *smallest. The
- * kind of the result is NULL if there is none, or if *smallest itself reads only one. */
-static kith_plan faster_than(const kith_plan *smallest, uint32_t needs, double rate) {
-    kith_plan best = KITH_PLAN_INIT;
-    if (smallest->lines == 1)
-        return best;
-    for (size_t i = 0; i < kith_filter_kind_count(); i++) {
-        kith_filter_spec spec = spec_of(kith_filter_kind_at(i)->name, needs | KITH_CAN_ADD, rate);
-        kith_plan plan = KITH_PLAN_INIT;
-        if (kith_filter_plan(&spec, &plan) == KITH_OK && plan.lines == 1 &&
-            plan.bits_per_key <= smallest->bits_per_key * FASTER_BITS &&
-            (best.kind == NULL || plan.file_bytes < best.file_bytes))
-            best = plan;
-    }
-    return best;
-}
-
 static void put_plan(lab_text *t, const kith_plan *plan) {
     text_put(t, "<b>");
     text_escaped(t, plan->kind);
@@ -99,8 +78,9 @@ static void put_cell(lab_text *t, uint32_t needs, double rate, const char *label
         return;
     }
     put_plan(t, &smallest);
-    kith_plan faster = faster_than(&smallest, needs, rate);
-    if (faster.kind != NULL) {
+    spec.prefer = KITH_PREFER_FASTER;
+    kith_plan faster = KITH_PLAN_INIT;
+    if (kith_filter_plan(&spec, &faster) == KITH_OK && faster.lines < smallest.lines) {
         text_put(t, "<span class=\"or\">or ");
         put_plan(t, &faster);
         text_put(t, "</span>");
