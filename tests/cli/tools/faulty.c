@@ -90,17 +90,6 @@ int __wrap_pipe2(int *ends, int flags) {
     return is_planted("no_pipe") ? -1 : __real_pipe2(ends, flags);
 }
 
-#ifdef TOOL_HAS_BOX
-int __real_seccomp_load(void *filter);
-int __wrap_seccomp_load(void *filter);
-int __wrap_seccomp_load(void *filter) {
-    return is_planted("no_seccomp")         ? -ENOSYS
-           : is_planted("forbids_seccomp")  ? -EPERM
-           : is_planted("no_kernel_memory") ? -ENOMEM
-                                            : __real_seccomp_load(filter);
-}
-#endif
-
 /* ---- file systems ---- */
 
 void *__real_mmap64(void *at, size_t bytes, int protection, int flags, int fd, off64_t offset);
