@@ -90,6 +90,24 @@ int __wrap_pipe2(int *ends, int flags) {
     return is_planted("no_pipe") ? -1 : __real_pipe2(ends, flags);
 }
 
+/* ---- signals at the worst moment ---- */
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd) {
+    static const struct {
+        const char *fault;
+        int number;
+    } signals[] = {{"int_during_save", SIGINT},
+                   {"term_during_save", SIGTERM},
+                   {"hup_during_save", SIGHUP},
+                   {"quit_during_save", SIGQUIT}};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (is_planted(signals[i].fault))
+            (void)raise(signals[i].number);
+    return __real_fsync(fd);
+}
+
 /* ---- file systems ---- */
 
 void *__real_mmap64(void *at, size_t bytes, int protection, int flags, int fd, off64_t offset);
