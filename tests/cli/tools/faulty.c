@@ -128,16 +128,16 @@ int __wrap_fstat64(int fd, struct stat64 *st) {
 }
 
 /* A checkpoint replaces FILE and its journal after the tool has opened FILE, and before it opens the journal. */
-char *__real_realpath(const char *path, char *resolved);
-char *__wrap_realpath(const char *path, char *resolved);
-char *__wrap_realpath(const char *path, char *resolved) {
+ssize_t __real_readlinkat(int folder, const char *path, char *text, size_t bytes);
+ssize_t __wrap_readlinkat(int folder, const char *path, char *text, size_t bytes);
+ssize_t __wrap_readlinkat(int folder, const char *path, char *text, size_t bytes) {
     static bool is_done;
     if (is_planted("is_replaced") && !is_done) {
         is_done = true;
         if (rename("next/s.kith", "s.kith") != 0 || rename("next/s.kith-journal", "s.kith-journal") != 0)
             _exit(3);
     }
-    return __real_realpath(path, resolved);
+    return __real_readlinkat(folder, path, text, bytes);
 }
 
 int main(int argc, char **argv) {
