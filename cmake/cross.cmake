@@ -1,7 +1,7 @@
 # The toolchain for tests that run in an emulator: qemu-user for other processors, with Debian's cross compilers, or
-# valgrind for this one; or with another C library, musl. KITH_CROSS says which. The processors cover what x86-64 does not have: NEON (aarch64), a size_t
-# of 32 bits and no 128-bit integers (armhf), big-endian byte order (s390x), a plain char without a sign (all of them),
-# no vector code at all (riscv64).
+# valgrind for this one; or with another C library, musl. KITH_CROSS says which. The processors cover what x86-64 does
+# not have: NEON (aarch64), a size_t of 32 bits and no 128-bit integers (armhf), big-endian byte order (s390x), a plain
+# char without a sign (all of them), no vector code at all (riscv64).
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES KITH_CROSS)
 set(CMAKE_SYSTEM_NAME Linux)
 if(KITH_CROSS STREQUAL "valgrind")
@@ -18,8 +18,8 @@ endif()
 if(KITH_CROSS STREQUAL "musl")
   set(CMAKE_SYSTEM_PROCESSOR ${CMAKE_HOST_SYSTEM_PROCESSOR})
   set(triplet ${CMAKE_HOST_SYSTEM_PROCESSOR}-linux-musl)
-  # Debian has musl 1.2.3. Since 1.2.4, _GNU_SOURCE no longer declares the names that end with 64 (stat64 …). The headers
-  # are copied with this change, and the specs of musl-gcc with their place.
+  # Debian has musl 1.2.3. Since 1.2.4, _GNU_SOURCE no longer declares the names that end with 64 (stat64 …). The
+  # headers are copied with this change, and the specs of musl-gcc with their place.
   set(libc ${CMAKE_CURRENT_LIST_DIR}/../build/musl/libc)
   if(NOT EXISTS ${libc}/specs)
     if(NOT EXISTS /usr/lib/${triplet}/musl-gcc.specs)

@@ -1,4 +1,4 @@
-/* Hashes keys to digests, and blocks to checksums. The functions themselves are those of xxHash and of core/siphash.h. */
+/* Hashes keys to digests, and blocks to checksums, with the functions of xxHash and of core/siphash.h. */
 #include "core/hash.h"
 
 #include <errno.h>

@@ -4,12 +4,12 @@
  *                ^^^^^^ random
  *                      ^^^^^^ proof: 30 bits of the XXH3-64 of NAME (all of it) and the random letters
  *
- * Such a file is left when a process is killed. It is the unfinished new file, with any number of bytes, or the old file
- * after the exchange of names, whose bytes may be anything. So the bytes cannot tell whether the file is a leftover. An
- * extended attribute could not either: not every file system has them, and the old file would have to be marked before
- * it is displaced. Therefore the name does: it is one that only kith gives to files. A file that has a name of this form
- * by accident is taken for a leftover with a probability of 2^-30. Somebody who chooses such a name on purpose must be
- * able to create files in this folder as the same user, who can remove files there anyway.
+ * Such a file is left when a process is killed. It is the unfinished new file, with any number of bytes, or the old
+ * file after the exchange of names, whose bytes may be anything. So the bytes cannot tell whether the file is a
+ * leftover. An extended attribute could not either: not every file system has them, and the old file would have to be
+ * marked before it is displaced. Therefore the name does: it is one that only kith gives to files. A file that has a
+ * name of this form by accident is taken for a leftover with a probability of 2^-30. Somebody who chooses such a name
+ * on purpose must be able to create files in this folder as the same user, who can remove files there anyway.
  *
  * A leftover is removed if no process is using it: each save holds an exclusive flock on its files, and a leftover is
  * removed only under a shared one. Where flock does not work, leftovers stay. */
@@ -36,8 +36,9 @@
 #define LETTERS "abcdefghijklmnopqrstuvwxyz234567" /* one case, because some file systems ignore case */
 static_assert(sizeof LETTERS == 32 + 1, "five bits per letter, without bias");
 
-/* An entry of a folder, as the kernel writes it: bytes 16 and 17 are its size, and its name follows byte 18. C libraries
- * have different names for this struct and for the call. They agree on readdir(), but that allocates memory. */
+/* An entry of a folder, as the kernel writes it: bytes 16 and 17 are its size, and its name follows byte 18. C
+ * libraries have different names for this struct and for the call. They agree on readdir(), but that allocates
+ * memory. */
 enum { ENTRY_SIZE_AT = 16, ENTRY_NAME_AT = 19, LISTING_BYTES = 4096 };
 
 static ssize_t list(int folder, char entries[LISTING_BYTES]) {

@@ -1,6 +1,6 @@
-/* digests.c: a program for a small device. It includes kith/reader.h without hash functions (KITH_READER_NO_HASH), so it
- * gets digests instead of keys: decimal numbers, one per line of standard input, for each of which it prints "maybe" or
- * "no". The exit status tells why a file was not opened. compile.sh builds it, also with KITH_READER_LAYERS=1.
+/* digests.c: a program for a small device. It includes kith/reader.h without hash functions (KITH_READER_NO_HASH), so
+ * it gets digests instead of keys: decimal numbers, one per line of standard input, for each of which it prints "maybe"
+ * or "no". The exit status tells why a file was not opened. compile.sh builds it, also with KITH_READER_LAYERS=1.
  *
  *     digests FILE
  */

@@ -12,8 +12,8 @@ from server import check, expect, main, test
 def the_installed_module_loads(s):
     with tempfile.TemporaryDirectory(prefix="kith-installed-") as prefix:
         os.chmod(prefix, 0o755)
-        subprocess.run([os.environ["KITH_CMAKE"], "--install", os.environ["KITH_BUILD"], "--prefix", prefix], check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run([os.environ["KITH_CMAKE"], "--install", os.environ["KITH_BUILD"], "--prefix", prefix],
+                       check=True, stdout=subprocess.DEVNULL)
         modules = list(pathlib.Path(prefix).glob("lib*/**/kith/kith.so"))
         check(len(modules) == 1, f"installed modules: {modules}")
         c = s.start(module=modules[0]).connect()
