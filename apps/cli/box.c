@@ -33,7 +33,7 @@ _Static_assert(sizeof(message) <= PIPE_BUF, "larger messages could arrive in pie
 /* Signals have their default effect, so that no handler of the tool runs here. There are no core files, in which a
  * hostile file would leave its traces, and the process does not outlive the tool. */
 static void settle(pid_t tool) {
-    static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
+    static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
     struct sigaction plain = {.sa_handler = SIG_DFL};
     for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
         (void)sigaction(handled[i], &plain, NULL);

@@ -5,16 +5,21 @@
  * same calls.
  *
  * libseccomp makes the filter program. It knows the numbers of the calls on every processor, and rejects calls made
- * through the numbers of another one (x32, 32-bit programs on a 64-bit system). */
+ * through the numbers of another one (x32, 32-bit programs on a 64-bit system). The program is loaded here, because
+ * seccomp_load() returns EFAULT for most errors of the system: whoever started kith may have made loading filters fail
+ * with any error, usually EPERM or ENOSYS. */
 #define _GNU_SOURCE
 
 #include "box.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 typedef enum rule_test {
@@ -90,28 +95,50 @@ static int unsupported(int error, const char **why_not) {
     }
 }
 
-static scmp_filter_ctx made; /* NULL: not yet */
+static struct sock_filter program[512]; /* 4 KiB, which fit into any pipe; the list above takes about 40 */
+static unsigned short program_length;   /* 0: not made yet */
+
+/* Copies the program of the filter to `program`. libseccomp writes it to a file. */
+static int export(scmp_filter_ctx filter) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        return errno;
+    int error = -seccomp_export_bpf(filter, ends[1]);
+    ssize_t got = -1;
+    while (error == 0 && got < 0) {
+        got = read(ends[0], program, sizeof program);
+        if (got < 0 && errno != EINTR)
+            error = errno;
+    }
+    if (error == 0)
+        program_length = (unsigned short)((size_t)got / sizeof *program);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    return error;
+}
 
 int box_make(void) {
-    if (made != NULL)
+    if (program_length != 0)
         return 0;
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL); /* the thread, and there is only one */
     if (filter == NULL)
         return ENOMEM;
-    /* The functions return negative errno values; with this attribute, seccomp_load() returns those of the system. */
+    /* The functions return negative errno values; with this attribute, those of the system as well. */
     int error = -seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
     for (size_t i = 0; error == 0 && i < sizeof RULES / sizeof *RULES; i++)
         error = -allow(filter, &RULES[i]);
     if (error == 0)
-        made = filter;
-    else
-        seccomp_release(filter);
+        error = export(filter);
+    seccomp_release(filter);
     return error;
 }
 
 int box_close(const char **why_not) {
-    int error = -seccomp_load(made);
-    return error > 0 ? unsupported(error, why_not) : 0;
+    struct sock_fprog loaded = {program_length, program};
+    /* Without privileges, a filter is accepted only from a process that can never gain any. */
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &loaded, 0, 0) == 0)
+        return 0;
+    return unsupported(errno, why_not);
 }
 
 const char *box_missing(void) {

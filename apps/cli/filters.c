@@ -23,6 +23,7 @@
 #include "values.h"
 
 #define OPEN_ATTEMPTS 1000 /* each fails only if a checkpoint was made since it began */
+#define LINKS_MAX 40       /* the kernel follows the same number in one path */
 
 /* ---- the hash ---- */
 
@@ -208,12 +209,9 @@ static kith_status status_of_errno(int error) {
 }
 
 /* Opens a regular file for reading. EISDIR: a folder; EINVAL: another file that is not regular. */
-static int open_regular(const char *path, int more_flags) {
+static int open_regular(int folder, const char *path, int more_flags) {
     struct stat st;
-    int fd;
-    do
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | more_flags);
-    while (fd < 0 && errno == EINTR);
+    int fd = openat_fully(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | more_flags, 0);
     if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
         (void)close(fd);
         errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
@@ -222,13 +220,48 @@ static int open_regular(const char *path, int more_flags) {
     return fd;
 }
 
-/* The journal is next to the file itself, not next to a link to it. */
+/* Opens the folder of the last name of a path, cuts the path there, and copies the name. */
+static int open_folder(int from, char *path, char *name) {
+    char *slash = strrchr(path, '/');
+    (void)strcpy(name, slash != NULL ? slash + 1 : path);
+    if (slash == NULL)
+        return openat_fully(from, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    if (slash == path)
+        return openat_fully(from, "/", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    *slash = '\0';
+    return openat_fully(from, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+}
+
+/* The journal is next to the file itself, not next to a link to it. Links are followed here, one after the other, and
+ * not by realpath(), which fails if the working folder has a path of more than PATH_MAX bytes. */
 static int open_journal(const char *path) {
-    char real[PATH_MAX], journal[PATH_MAX + sizeof "-journal"];
-    if (realpath(path, real) == NULL)
+    char text[PATH_MAX], name[PATH_MAX + sizeof "-journal"];
+    int folder = AT_FDCWD, journal_fd = -1;
+    if ((size_t)snprintf(text, sizeof text, "%s", path) >= sizeof text) {
+        errno = ENAMETOOLONG;
         return -1;
-    (void)snprintf(journal, sizeof journal, "%s-journal", real);
-    return open_regular(journal, O_NOFOLLOW);
+    }
+    for (int links = 0; links <= LINKS_MAX; links++) {
+        int from = folder;
+        folder = open_folder(from, text, name);
+        int error = errno;
+        if (from >= 0)
+            (void)close(from);
+        errno = error;
+        if (folder < 0)
+            return -1;
+        ssize_t bytes = readlinkat(folder, name, text, sizeof text - 1);
+        if (bytes < 0) {
+            journal_fd = open_regular(folder, strcat(name, "-journal"), O_NOFOLLOW);
+            break;
+        }
+        text[bytes] = '\0';
+        errno = ELOOP;
+    }
+    int error = errno;
+    (void)close(folder);
+    errno = error;
+    return journal_fd;
 }
 
 /* Returns true if the path refers to another file than the one that is open. */
@@ -248,7 +281,7 @@ filter_files filter_files_open(const char *path) {
     /* If a checkpoint has replaced the file before the journal was opened, they may not belong together. */
     for (unsigned attempt = 0; f.refused == NULL && attempt < OPEN_ATTEMPTS; attempt++) {
         filter_files_close(&f);
-        f.file = open_regular(path, 0);
+        f.file = open_regular(AT_FDCWD, path, 0);
         f.error = f.file < 0 ? errno : 0;
         if (f.file < 0)
             break;

@@ -1,7 +1,7 @@
 /* leftovers.c: finds temporary files that could not be removed; see leftovers.h.
  *
- *     .NAME.kith-xxxxxx           temporary names of FILE and of its journal. NAME is cut off after 64 bytes
- *     .NAME-journal.kith-xxxxxx
+ *     .NAME.kith-xxxxxxyyyyyy           temporary names of FILE and of its journal. NAME is cut off after 64 bytes
+ *     .NAME-journal.kith-xxxxxxyyyyyy
  *
  * After a success, the old file has the temporary name. An open descriptor identifies it, and its number of links tells
  * whether it was removed, so that the folder has to be read only if it was not. After a failure the new file has that
@@ -25,7 +25,7 @@
 #include "report.h"
 #include "uninterrupted.h"
 
-enum { WATCHED = 2, NAME_SHOWN_BYTES = 64, NAME_RANDOM_BYTES = 6 };
+enum { WATCHED = 2, NAME_SHOWN_BYTES = 64, NAME_LETTERS = 12 };
 
 #define MARK ".kith-"
 
@@ -75,7 +75,7 @@ static bool is_temporary(const char *name, const char *path) {
         shown--;
     return name[0] == '.' && strncmp(name + 1, base, shown) == 0 &&
            strncmp(name + 1 + shown, MARK, sizeof MARK - 1) == 0 &&
-           strlen(name + 1 + shown) == sizeof MARK - 1 + NAME_RANDOM_BYTES;
+           strlen(name + 1 + shown) == sizeof MARK - 1 + NAME_LETTERS;
 }
 
 static bool is_file(const struct stat *a, const struct stat *b) {

@@ -107,6 +107,7 @@ void report_begin(void) {
     set_handler(SIGINT, on_signal);
     set_handler(SIGTERM, on_signal);
     set_handler(SIGHUP, on_signal);
+    set_handler(SIGQUIT, on_signal);
     set_handler(SIGPIPE, on_failed_write);
     set_handler(SIGXFSZ, on_failed_write);
 }

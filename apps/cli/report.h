@@ -3,10 +3,10 @@
  *     kith query: bad.kith: not a kith file
  *
  * The exit status is 0, 1 (nothing was found) or 2 (an error). An error is one line, and files are left unchanged.
- * SIGINT, SIGTERM and SIGHUP end the tool as usual (a shell reports status 130 for SIGINT), after the same cleanup as
- * an error. If the reader of stdout closes the pipe, the tool ends silently by SIGPIPE (status 141 in a shell); if the
- * parent process ignores SIGPIPE, that is an error instead. All functions must be called by the main thread; other
- * threads pass their errors to it. */
+ * SIGINT, SIGTERM, SIGHUP and SIGQUIT end the tool as usual (a shell reports status 130 for SIGINT), after the same
+ * cleanup as an error. If the reader of stdout closes the pipe, the tool ends silently by SIGPIPE (status 141 in a
+ * shell); if the parent process ignores SIGPIPE, that is an error instead. All functions must be called by the main
+ * thread; other threads pass their errors to it. */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 

@@ -9,18 +9,7 @@
 #include "core/siphash.h"
 
 #ifndef KITH_READER_NO_HASH
-#ifndef XXH_INLINE_ALL
-#define XXH_INLINE_ALL
-#endif
-/* When gcc 12 inlines XXH3 for AVX-512, it warns that a short key would be read as if it were a long one. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Warray-bounds"
-#include <xxhash.h>
-#pragma GCC diagnostic pop
-
-static inline uint64_t kithi_xxh3(const void *bytes, size_t byte_count, uint64_t seed) {
-    return XXH3_64bits_withSeed(bytes, byte_count, seed);
-}
+#include "core/xxh3.h"
 
 static inline uint64_t kithi_hash_digest(const kith_hash *hash, const void *bytes, size_t byte_count) {
     if (hash->id == KITH_HASH_SIPHASH)

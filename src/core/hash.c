@@ -1,4 +1,4 @@
-/* Hashes keys to digests, and blocks to checksums. The functions themselves are in core/digest.h and core/siphash.h. */
+/* Hashes keys to digests, and blocks to checksums, with the functions of xxHash and of core/siphash.h. */
 #include "core/hash.h"
 
 #include <errno.h>
@@ -6,8 +6,15 @@
 
 #include "core/digest.h"
 
+/* When gcc 12 inlines XXH3 for AVX-512, it warns that a short key would be read as if it were a long one. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Warray-bounds"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#pragma GCC diagnostic pop
+
 uint64_t kithi_checksum(const void *bytes, size_t byte_count) {
-    return kithi_xxh3(bytes, byte_count, 0);
+    return XXH3_64bits_withSeed(bytes, byte_count, 0);
 }
 
 uint64_t kithi_checksum_next(kithi_parts_cursor *at, size_t byte_count) {
@@ -39,13 +46,15 @@ uint64_t kithi_checksum_next(kithi_parts_cursor *at, size_t byte_count) {
 __attribute__((flatten)) static inline uint64_t xxh3_of_short_key(const void *key, size_t key_bytes, uint64_t seed) {
     if (key_bytes > 16)
         __builtin_unreachable();
-    return kithi_xxh3(key, key_bytes, seed);
+    return XXH3_64bits_withSeed(key, key_bytes, seed);
 }
 
 uint64_t kith_digest(const kith_hash *hash, const void *key, size_t key_bytes) {
     if (hash->id == KITH_HASH_XXH3 && key_bytes <= 16)
         return xxh3_of_short_key(key, key_bytes, hash->seed);
-    return kithi_hash_digest(hash, key, key_bytes);
+    if (hash->id == KITH_HASH_SIPHASH)
+        return kithi_siphash(hash->key, key, key_bytes);
+    return XXH3_64bits_withSeed(key, key_bytes, hash->seed);
 }
 
 kith_status kith_hash_untrusted(kith_hash *hash) {

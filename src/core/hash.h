@@ -21,7 +21,7 @@ typedef struct kithi_parts_cursor {
 uint64_t kithi_checksum_next(kithi_parts_cursor *at, size_t byte_count);
 
 /* The same as kithi_hash_valid_inline() and kithi_hash_equal_inline() in core/digest.h, but not inline, so that callers
- * need not include that header and xxhash.h. */
+ * need not include that header. */
 bool kithi_hash_valid(const kith_hash *hash);
 bool kithi_hash_equal(const kith_hash *a, const kith_hash *b);
 

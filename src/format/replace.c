@@ -18,22 +18,20 @@
  *   9 fsync folder   the rename was atomic immediately, but is durable only now
  *  10 unlink      the old file, which has had the temporary name since step 8
  *
- *        after 7                        after 8                        after 10
- *        x.kith              -> old     x.kith              -> new     x.kith -> new
- *        .x.kith.kith-q7k2vd -> new     .x.kith.kith-q7k2vd -> old
+ *        after 7                              after 8                              after 10
+ *        x.kith                    -> old     x.kith                    -> new     x.kith -> new
+ *        .x.kith.kith-q7k2vdxqn4it -> new     .x.kith.kith-q7k2vdxqn4it -> old
  *
  * A plain rename would save step 10, but step 9 can fail, and after a plain rename the old file is gone by then. After
  * an exchange it still exists, and renaming it back over the new one keeps the promise that a failed call changes
  * nothing. On a file system without exchange, a plain rename is used, and this promise is not kept if step 9 fails.
  *
- * A process that is killed leaves the file with the temporary name behind. The next save to the same target removes it
- * if no process is using it. To show that its new file and the old one are in use, each save holds an exclusive flock
- * on both until the temporary name is free again. The kernel drops these locks whenever and however the process ends,
- * and they also work between containers, where process ids mean nothing. A save therefore removes a file with a
- * temporary name of this target only if it gets a shared lock on it. A new file exists for a moment before it is
- * locked. If another save removes it in that moment, its creator sees that the name is gone and creates another file.
- * Leftovers are removed before anything is written, because their space may be needed; failures to remove them are
- * ignored. Where flock does not work, they stay.
+ * A process that is killed leaves the file with the temporary name behind; temporary.c says how the next save to the
+ * same target recognises and removes it. To show that its new file and the old one are in use, each save holds an
+ * exclusive flock on both until the temporary name is free again. The kernel drops these locks whenever and however the
+ * process ends, and they also work between containers, where process ids mean nothing. A new file exists for a moment
+ * before it is locked. If another save removes it in that moment, its creator sees that the name is gone and creates
+ * another file. Leftovers are removed before anything is written, because their space may be needed.
  *
  * The kernel promises little about a failed fsync. ext4, XFS and Btrfs mark the pages clean anyway, and a second fsync
  * returns 0 although the data is lost (Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC
@@ -56,7 +54,6 @@
 #include "format/replace.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -66,27 +63,22 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "core/uninterrupted.h"
 #include "format/errno_status.h"
+#include "format/temporary.h"
 
 enum {
     LINKS_MAX = 40,            /* the limit of the kernel for one path */
-    NAME_SHOWN_BYTES = 64,     /* of the target's name: enough to recognise it; eCryptfs allows only 143 bytes in all */
-    NAME_RANDOM_BYTES = 6,     /* 5 random bits each, only to make collisions rare; O_EXCL is the protection */
     NAME_TRIES = 100,          /* then give up: only an attacker in a shared folder can cause that many collisions */
     WRITE_BYTES_MAX = 1 << 30, /* Linux shortens a write to 2 GiB - 4 KiB, other systems reject more than INT_MAX */
     ACL_BYTES_MAX = 4096,      /* 511 entries; ext4 holds about as many */
-    LISTING_BYTES = 4096,      /* at least one entry must fit: NAME_MAX bytes and its header */
 };
 
-#define NAME_MARK ".kith-"
-#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyz234567" /* one case, because some file systems ignore case */
 #define ACL_NAME "system.posix_acl_access"
-
-typedef char temp_name[1 + NAME_SHOWN_BYTES + sizeof NAME_MARK + NAME_RANDOM_BYTES];
 
 /* The file that a path refers to after all links are followed. */
 struct target {
@@ -125,11 +117,8 @@ static void unlink_quietly(int folder, const char *name) {
     errno = error;
 }
 
-/* Returns whether the name still refers to the file that `st` describes. */
 static bool is_named(const struct target *t, const char *name, const struct stat *st) {
-    struct stat now;
-    return fstatat(t->folder, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_ino == st->st_ino &&
-           now.st_dev == st->st_dev;
+    return kithi_names_file(t->folder, name, st);
 }
 
 /* Except for claim() and chown_is_not_possible(), all static helpers below that return bool return false on failure,
@@ -227,66 +216,6 @@ static bool size_is_allowed(size_t byte_count) {
     return limit.rlim_cur == RLIM_INFINITY || byte_count <= limit.rlim_cur || fail(EFBIG);
 }
 
-/* Writes the part of a temporary name that all files of one target share, and returns its length. */
-static size_t write_name_stem(const char *target_name, temp_name name) {
-    size_t shown = strlen(target_name);
-    if (shown > NAME_SHOWN_BYTES) {
-        shown = NAME_SHOWN_BYTES;
-        while (shown > 0 && ((unsigned char)target_name[shown] & 0xC0) == 0x80) /* never inside a UTF-8 character */
-            shown--;
-    }
-    name[0] = '.';
-    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the next line adds the end */
-    memcpy(name + 1, target_name, shown);
-    memcpy(name + 1 + shown, NAME_MARK, sizeof NAME_MARK);
-    return 1 + shown + sizeof NAME_MARK - 1;
-}
-
-static bool choose_name(const char *target_name, temp_name name) {
-    static_assert(sizeof NAME_LETTERS == 32 + 1, "five bits per letter, without bias");
-    unsigned char random[NAME_RANDOM_BYTES];
-    if (!kithi_random(random, sizeof random))
-        return false;
-    char *end = name + write_name_stem(target_name, name);
-    for (size_t i = 0; i < sizeof random; i++)
-        *end++ = NAME_LETTERS[random[i] % 32];
-    *end = '\0';
-    return true;
-}
-
-/* Removes a file that has a temporary name of this target, unless a process is using it or it is not ours. A save gives
- * its file to the owner of the file that it replaces, and therefore the files of that owner count as ours, too. */
-static void remove_leftover(const struct target *t, const char *name) {
-    struct stat st;
-    int fd = kithi_openat(t->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
-    if (fd < 0)
-        return;
-    bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-                (st.st_uid == geteuid() || (t->exists && st.st_uid == t->old.st_uid));
-    if (ours && kithi_flock(fd, LOCK_SH | LOCK_NB) == 0 && is_named(t, name, &st))
-        unlink_quietly(t->folder, name);
-    close_quietly(fd);
-}
-
-/* find_target() has opened the folder. Nothing else reads its entries through this descriptor, so the listing starts at
- * the first one. */
-static void remove_leftovers(const struct target *t) {
-    temp_name stem;
-    size_t stem_bytes = write_name_stem(t->name, stem);
-    char entries[LISTING_BYTES];
-    ssize_t entries_bytes;
-    while ((entries_bytes = getdents64(t->folder, entries, sizeof entries)) > 0) {
-        unsigned short entry_bytes;
-        for (const char *entry = entries; entry < entries + entries_bytes; entry += entry_bytes) {
-            const char *name = entry + offsetof(struct dirent64, d_name);
-            memcpy(&entry_bytes, entry + offsetof(struct dirent64, d_reclen), sizeof entry_bytes);
-            if (strncmp(name, stem, stem_bytes) == 0 && strlen(name + stem_bytes) == NAME_RANDOM_BYTES &&
-                strspn(name + stem_bytes, NAME_LETTERS) == NAME_RANDOM_BYTES)
-                remove_leftover(t, name);
-        }
-    }
-}
-
 /* Locks a file that was just created, so that no other save removes it as a leftover. Returns false if another save has
  * locked the file first, and so has removed it or is about to. */
 static bool claim(const struct target *t, int fd, const char *name) {
@@ -296,9 +225,9 @@ static bool claim(const struct target *t, int fd, const char *name) {
     return fstat(fd, &st) != 0 || is_named(t, name, &st);
 }
 
-static int create_temp(const struct target *t, mode_t mode, temp_name name) {
+static int create_temp(const struct target *t, mode_t mode, kithi_temporary_name name) {
     for (int tries = 0; tries < NAME_TRIES; tries++) {
-        if (!choose_name(t->name, name))
+        if (!kithi_temporary_choose(t->name, name))
             return -1;
         int fd = kithi_openat(t->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (fd < 0 && errno != EEXIST)
@@ -469,9 +398,13 @@ static bool sync_folder(int folder) {
     return fsync(folder) == 0 || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS;
 }
 
+/* musl has had renameat2() only since version 1.2.6. */
 static bool exchange(const struct target *t, const char *temp) {
 #ifdef RENAME_EXCHANGE
     return renameat2(t->folder, temp, t->folder, t->name, RENAME_EXCHANGE) == 0;
+#elif defined(SYS_renameat2)
+    enum { EXCHANGE = 2 }; /* RENAME_EXCHANGE of the kernel */
+    return syscall(SYS_renameat2, t->folder, temp, t->folder, t->name, EXCHANGE) == 0;
 #else
     (void)t, (void)temp;
     return fail(ENOSYS);
@@ -515,7 +448,7 @@ static bool publish(const struct target *t, const char *temp, const struct stat 
 
 /* Steps 2 to 10. */
 static bool replace_opened(const struct target *t, const struct model *m, const struct content *content) {
-    temp_name temp;
+    kithi_temporary_name temp;
     struct stat new_file;
     int fd = create_temp(t, m->exists || content->secret ? 0600 : 0666, temp);
     if (fd < 0)
@@ -543,7 +476,7 @@ static bool replace(const struct target *t, const struct content *content) {
     struct model m;
     if (!size_is_allowed(content->byte_count))
         return false;
-    remove_leftovers(t);
+    kithi_temporary_remove(t->folder, t->name, t->exists ? &t->old : NULL);
     bool replaced = open_model(t, content->like, &m) && replace_opened(t, &m, content);
     if (m.fd >= 0)
         close_quietly(m.fd);

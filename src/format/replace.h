@@ -47,11 +47,12 @@
  * access. A new file gets mode 0666 minus the umask, as from open(2). `secret` is for bytes that contain a key: such a
  * file has mode 0600 from its first byte on, whatever the mode of the file that it replaces.
  *
- * Temporary files. A killed process or a power cut can leave a file ".NAME.kith-xxxxxx" next to the target: the
- * unfinished new file or the displaced old one. Each x is a letter a to z or a digit 2 to 7, and NAME is truncated to
- * 64 bytes. The next save to NAME removes such files, but only regular files that belong to the caller or to the owner
- * of the replaced file, and only if flock shows that no running process is using them. On file systems without flock
- * they stay, and it is safe to delete them when no save is running. A save never fails because of them.
+ * Temporary files. A killed process or a power cut can leave a file ".NAME.kith-xxxxxxyyyyyy" next to the target: the
+ * unfinished new file or the displaced old one. Each x and y is a letter a to z or a digit 2 to 7, the y follow from
+ * NAME and the x, and NAME is truncated to 64 bytes. The next save to NAME removes such files, but only regular files
+ * with the right y that belong to the caller or to the owner of the replaced file, and only if flock shows that no
+ * running process is using them. On file systems without flock they stay, and it is safe to delete them when no save is
+ * running. A save never fails because of them.
  *
  * Threads and processes may save to the same path at the same time: the last one wins, and the file is never a mixture.
  * Cost: one listing of the folder, one write of the bytes and two syncs, some milliseconds on a disk; about 13 KiB of

@@ -1,4 +1,4 @@
-/* kith/reader.h: looks up keys in a kith filter, as one header that needs no library.
+/* kith/reader.h: looks up keys in a kith filter, as one header that needs no library and no other header.
  *
  * The build of kith assembles this file from the lookup code of every filter kind (src/filters in kith's source tree),
  * so the results are those of the library. Copy it into a program that only reads filters: a browser, a firmware, the
@@ -19,10 +19,9 @@
  * (for example -march=native), and does not choose any at run time. Three macros change the header if they are defined
  * before it is included. They must be the same in all files that pass a kith_reader to each other:
  *
- *     KITH_READER_NO_HASH   do not include <xxhash.h>. With this macro there is no kith_reader_digest() and no
+ *     KITH_READER_NO_HASH   leave out the hash functions. With this macro there is no kith_reader_digest() and no
  *                           kith_reader_verify(), and kith_reader_open() does not compare the checksums of the header
- *                           and of the notes. The program hashes keys itself, as reader.hash says. (Without the macro,
- *                           <xxhash.h> is needed, but not the library of xxHash.)
+ *                           and of the notes. The program hashes keys itself, as reader.hash says
  *     KITH_READER_LAYERS    the most layers of a filter of kind "layers", 64 by default. A filter with more cannot be
  *                           opened. With 1, a kith_reader takes about 300 bytes instead of about 12 KB
  *     KITH_NO_SIMD          use no vector instructions

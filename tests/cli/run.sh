@@ -66,7 +66,7 @@ try_terminal() {
 # Runs a command and sends it a signal after some seconds, even if the signal is ignored, as in background shells. If
 # the command does not end, it is killed (status 137).
 try_signalled() { # SIGNAL SECONDS COMMAND…
-  env --default-signal=INT,TERM,HUP \
+  env --default-signal=INT,TERM,HUP,QUIT \
     timeout -k 20 --preserve-status -s "$1" "$2" "${@:3}" >"$box/out" 2>"$box/err"
   code=$?
 }
@@ -76,7 +76,7 @@ try_signalled() { # SIGNAL SECONDS COMMAND…
 try_signalled_when() { # SIGNAL CONDITION COMMAND…
   local i
   : >"$box/err"
-  env --default-signal=INT,TERM,HUP "${@:3}" >"$box/out" 2>"$box/err" &
+  env --default-signal=INT,TERM,HUP,QUIT "${@:3}" >"$box/out" 2>"$box/err" &
   for ((i = 0; i < 3000; i++)); do
     ! $2 $! || break
     sleep 0.1

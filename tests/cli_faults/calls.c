@@ -306,8 +306,6 @@ WRAP(int, pipe, (int *ends), (ends), -1)
 WRAP(int, pipe2, (int *ends, int flags), (ends, flags), -1)
 WRAP(int, dup2, (int from, int to), (from, to), -1)
 WRAP(pid_t, fork, (void), (), -1)
-WRAP(int, prctl, (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d), (option, a, b, c, d),
-     -1)
 WRAP(int, setrlimit, (__rlimit_resource_t resource, const struct rlimit *limit), (resource, limit), -1)
 WRAP(int, poll, (struct pollfd * files, nfds_t n, int ms), (files, n, ms), -1)
 WRAP(int, nanosleep, (const struct timespec *time, struct timespec *left), (time, left), -1)
@@ -323,20 +321,29 @@ WRAP(int, pthread_create,
 /* libseccomp 2.5 reads through a null pointer when memory is missing, so only the calls themselves fail. They are weak,
  * because a build without the library has none of them. */
 extern void *__real_seccomp_init(uint32_t action) __attribute__((weak));
-extern int __real_seccomp_load(const void *filter) __attribute__((weak));
+extern int __real_seccomp_export_bpf(const void *filter, int fd) __attribute__((weak));
 void *__wrap_seccomp_init(uint32_t action);
-int __wrap_seccomp_load(const void *filter);
-static bool is_boxed; /* a call that is not allowed ends the process */
+int __wrap_seccomp_export_bpf(const void *filter, int fd);
 void *__wrap_seccomp_init(uint32_t action) {
     return fails(CALL_seccomp_init) ? NULL : __real_seccomp_init(action);
 }
-int __wrap_seccomp_load(const void *filter) {
-    if (fails(CALL_seccomp_load))
+int __wrap_seccomp_export_bpf(const void *filter, int fd) {
+    if (fails(CALL_seccomp_export_bpf))
         return -faults->error;
     bool was_armed = atomic_exchange(&is_armed, false);
-    int result = __real_seccomp_load(filter);
+    int result = __real_seccomp_export_bpf(filter, fd);
     atomic_store(&is_armed, was_armed);
-    is_boxed = result == 0;
+    return result;
+}
+
+static bool is_boxed; /* a call that is not allowed ends the process */
+int __real_prctl(int option, ...);
+int __wrap_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+int __wrap_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
+    if (fails(CALL_prctl))
+        return -1;
+    int result = __real_prctl(option, a, b, c, d);
+    is_boxed |= option == PR_SET_SECCOMP && result == 0;
     return result;
 }
 

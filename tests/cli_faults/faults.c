@@ -234,7 +234,7 @@ static bool is_of_demo(const char *name) {
 
 static bool is_temporary(const char *name) {
     const char *last_dot = strrchr(name, '.');
-    return (name[0] == '.' && strncmp(last_dot, ".kith-", 6) == 0 && strlen(last_dot) == 12) ||
+    return (name[0] == '.' && strncmp(last_dot, ".kith-", 6) == 0 && strlen(last_dot) == 18) ||
            (strncmp(name, "kith-", 5) == 0 && !is_of_demo(name));
 }
 

@@ -1,12 +1,9 @@
 #!/bin/sh
 # Compiles kith/reader.h alone, with gcc, g++ and (if it is installed) clang, and with each of its macros, and compares
 # the results of programs that use it with those of the library.
-# usage: compile.sh BUILD_DIR SOURCE_DIR GOLDEN INCLUDE…
+# usage: compile.sh BUILD_DIR SOURCE_DIR GOLDEN XXHASH_FOLDER
 set -eu
-build=$1 source=$2 golden=$3
-shift 3
-includes=
-for folder in "$@"; do includes="$includes -isystem $folder"; done
+build=$1 source=$2 golden=$3 xxhash=$4
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 fail() { echo "reader.compile: $*" >&2; exit 1; }
@@ -25,21 +22,21 @@ case $(uname -m) in x86_64) x86=yes ;; *) x86=no ;; esac
 count=0
 compile() { # FLAG…; each compiler, without code generation
   for cc in $c_compilers; do
-    "$cc" -std=c11 -fsyntax-only -I"$tmp/alone" $includes $strict "$@" -x c "$tmp/unit.c" || fail "$cc $*"
+    "$cc" -std=c11 -fsyntax-only $includes $strict "$@" -x c "$tmp/unit.c" || fail "$cc $*"
     count=$((count + 1))
   done
-  g++ -std=c++17 -fsyntax-only -I"$tmp/alone" $includes $strict "$@" -x c++ "$tmp/unit.c" || fail "g++ $*"
+  g++ -std=c++17 -fsyntax-only $includes $strict "$@" -x c++ "$tmp/unit.c" || fail "g++ $*"
   count=$((count + 1))
 }
 
-# Found before any other xxhash.h: a program that includes it does not compile.
+# Found before any other xxhash.h, so nothing compiles that includes it.
 mkdir "$tmp/no-xxhash"
 echo '#error "xxhash.h is included"' >"$tmp/no-xxhash/xxhash.h"
-if gcc -E -I"$tmp/no-xxhash" -I"$tmp/alone" $includes "$tmp/unit.c" >"$tmp/out" 2>&1; then
-  fail "the folder without xxHash does not hide it"
-fi
+includes="-I$tmp/no-xxhash -I$tmp/alone"
+printf '#include <xxhash.h>\n' >"$tmp/with.c"
+if gcc -E $includes "$tmp/with.c" >"$tmp/out" 2>&1; then fail "the folder without xxHash does not hide it"; fi
 
-compile -DKITH_READER_NO_HASH -I"$tmp/no-xxhash"
+compile -DKITH_READER_NO_HASH
 compile -DKITH_READER_LAYERS=1
 # The programs below are compiled without a macro and with KITH_NO_SIMD, for the baseline of x86-64.
 if [ $x86 = yes ]; then
@@ -51,14 +48,16 @@ programs=
 build_one() { # NAME SOURCE COMPILER FLAG…
   name=$1 from=$2 compiler=$3
   shift 3
-  "$compiler" "$@" -I"$tmp/alone" $includes $strict "$source/$from" -o "$tmp/$name" || fail "$name"
+  "$compiler" "$@" $strict "$source/$from" -o "$tmp/$name" || fail "$name"
   if nm -u "$tmp/$name" | grep -q ' kith'; then fail "$name needs the library"; fi
 }
 build_lookup() { # NAME COMPILER FLAG…
   lookup=$1
   shift
-  build_one "$lookup" examples/file_lookup.c "$@"
+  build_one "$lookup" examples/file_lookup.c "$@" $includes
   programs="$programs $lookup"
+  build_one "hashes-$lookup" tests/reader/hashes.c "$@" -I"$tmp/alone" -isystem "$xxhash"
+  "$tmp/hashes-$lookup" || fail "$lookup: XXH3 differs from that of xxHash"
 }
 build_lookup c11 gcc -std=c11 -O0
 build_lookup plain gcc -std=c11 -O2 -DKITH_NO_SIMD
@@ -73,7 +72,7 @@ END
   build_lookup m32 gcc -std=c11 -O2 -m32
 fi
 for layers in 64 1; do
-  build_one digests-$layers tests/reader/digests.c gcc -std=c11 -O0 -I"$tmp/no-xxhash" -DKITH_READER_LAYERS=$layers
+  build_one digests-$layers tests/reader/digests.c gcc -std=c11 -O0 $includes -DKITH_READER_LAYERS=$layers
 done
 
 # Kept files, and larger ones that the tests of the file format create.
@@ -96,8 +95,8 @@ for name in $(cd "$source/tests/golden" && ls *.kith) $("$golden" --list-made); 
     cmp -s "$tmp/want" "$tmp/got" || fail "$program gives other results for $name than the library"
   done
   "$golden" --digests "$file" <"$tmp/keys" >"$tmp/digests"
-  "$tmp/digests-64" "$file" <"$tmp/digests" >"$tmp/got" || fail "without xxHash, $name cannot be opened"
-  cmp -s "$tmp/want" "$tmp/got" || fail "without xxHash, digests give other results for $name than keys"
+  "$tmp/digests-64" "$file" <"$tmp/digests" >"$tmp/got" || fail "without hash functions, $name cannot be opened"
+  cmp -s "$tmp/want" "$tmp/got" || fail "without hash functions, digests give other results for $name than keys"
   files=$((files + 1))
 done
 [ $files -ge 30 ] || fail "only $files files"

@@ -1,6 +1,6 @@
-/* digests.c: a program for a small device. It includes kith/reader.h without xxHash (KITH_READER_NO_HASH), so it gets
- * digests instead of keys: decimal numbers, one per line of standard input, for each of which it prints "maybe" or
- * "no". The exit status tells why a file was not opened. compile.sh builds it, also with KITH_READER_LAYERS=1.
+/* digests.c: a program for a small device. It includes kith/reader.h without hash functions (KITH_READER_NO_HASH), so
+ * it gets digests instead of keys: decimal numbers, one per line of standard input, for each of which it prints "maybe"
+ * or "no". The exit status tells why a file was not opened. compile.sh builds it, also with KITH_READER_LAYERS=1.
  *
  *     digests FILE
  */
@@ -11,8 +11,8 @@
 #define KITH_READER_NO_HASH
 #include <kith/reader.h>
 
-#ifdef XXH_VERSION_NUMBER
-#error "xxhash.h is included"
+#ifdef KITHI_CORE_XXH3_H
+#error "XXH3 is included"
 #endif
 
 enum { EXIT_OTHER = 2, EXIT_LAYERS = 3, FILE_BYTES_MAX = 1 << 20 };

@@ -302,10 +302,14 @@ TEST(the_next_save_removes_what_a_killed_process_left) {
     remove_folder(&f);
 }
 
-static const char LEFT[] = ".x.kith-abc234"; /* what a killed save to x leaves */
+/* What a killed save to x leaves. */
+static const char *left_by_a_killed_save(void) {
+    static leftover_name name;
+    return leftover("x", "abc234", name);
+}
 
 static bool make_leftover(const struct folder *f) {
-    return make_file(in(f, LEFT), OLD_BYTES, NEW, 0600);
+    return make_file(in(f, left_by_a_killed_save()), OLD_BYTES, NEW, 0600);
 }
 
 TEST(a_leftover_that_cannot_be_removed_does_not_fail_the_save) {
@@ -321,7 +325,7 @@ TEST(a_leftover_that_cannot_be_removed_does_not_fail_the_save) {
             kith_status status = save_with_fault(in(&f, "x"), false);
             CHECK((status == KITH_OK) == (fault.hit == ANY_CALL || !must_fail()));
             CHECK(status == KITH_OK ? file_is(in(&f, "x"), NEW_BYTES, NEW) : file_is(in(&f, "x"), OLD_BYTES, OLD));
-            stayed[fault.hit] |= !is_absent(in(&f, LEFT));
+            stayed[fault.hit] |= !is_absent(in(&f, left_by_a_killed_save()));
             CHECK(temporary_files(&f) <= 1);
             CHECK_STATUS(save(in(&f, "x"), false), KITH_OK);
             CHECK_EQ_U64(temporary_files(&f), 0);

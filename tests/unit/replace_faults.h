@@ -26,6 +26,7 @@
 #include "check.h"
 #include "format/replace.h"
 #include "folder.h"
+#include "unit/leftover.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

@@ -240,7 +240,7 @@ TEST(long_names_are_supported) {
             CHECK_STATUS(save_with_fault(in(&f, name), false), KITH_OK);
             CHECK(file_is(in(&f, name), NEW_BYTES, NEW));
             const char *mark = strstr(fault.created, ".kith-");
-            CHECK(mark != NULL && mark - fault.created > 60 && strlen(fault.created) < 80);
+            CHECK(mark != NULL && mark - fault.created > 60 && strlen(fault.created) < 86);
             CHECK(strncmp(fault.created + 1, name, (size_t)(mark - fault.created - 1)) == 0);
             CHECK(mark[-1] != '\xc3');
         }
@@ -297,59 +297,74 @@ TEST(a_path_that_is_too_long_is_refused) {
 }
 
 TEST(leftovers_of_this_name_are_removed_and_nothing_else) {
-    static const char *const stay[] = {
-        ".y.kith-abc234",  /* another target */
-        ".x.kith-abc23",   /* five letters */
-        ".x.kith-abc2345", /* seven */
-        ".x.kith-ABC234",  /* capitals */
-        ".x.kith-abc231",  /* 1 is not among the letters */
-        ".x.kith-",        "x.kith-abc234", ".xx.kith-abc234", ".x.kith-abc234.txt", "x-lock",
-    };
     struct folder f = fresh_folder();
+    leftover_name of_y, right, wrong, shorter, longer, first, second, folder, fifo, link;
+    size_t last = strlen(leftover("x", "abc234", right)) - 1;
+    (void)snprintf(wrong, sizeof wrong, "%.*s%c", (int)last, right, right[last] == 'a' ? 'b' : 'a');
+    (void)snprintf(shorter, sizeof shorter, "%.*s", (int)last, right);
+    (void)snprintf(longer, sizeof longer, "%.80sa", right);
+    const char *const stay[] = {
+        leftover("y", "abc234", of_y), /* another target */
+        wrong,
+        shorter,
+        longer,
+        ".x.kith-abc234",
+        ".x.kith-aaaaaaaaaaaa", /* made by somebody else, as the next two */
+        ".x.kith-old234backup",
+        ".x.kith-ABC234ABC234",
+        ".x.kith-",
+        right + 1, /* without the dot */
+        "x-lock",
+    };
     CHECK(make_old(in(&f, "x")));
-    CHECK(make_file(in(&f, ".x.kith-aaaaaa"), 0, NEW, 0600));
-    CHECK(make_file(in(&f, ".x.kith-zzz777"), NEW_BYTES, NEW, 0444));
+    CHECK(make_file(in(&f, leftover("x", "aaaaaa", first)), 0, NEW, 0600));
+    CHECK(make_file(in(&f, leftover("x", "zzz777", second)), NEW_BYTES, NEW, 0444));
     for (size_t i = 0; i < LENGTH(stay); i++)
         CHECK(make_file(in(&f, stay[i]), 1, OLD, 0644));
-    CHECK(mkdir(in(&f, ".x.kith-folder"), 0700) == 0);
-    CHECK(mkfifo(in(&f, ".x.kith-fiffoo"), 0600) == 0);
+    CHECK(mkdir(in(&f, leftover("x", "folder", folder)), 0700) == 0);
+    CHECK(mkfifo(in(&f, leftover("x", "fiffoo", fifo)), 0600) == 0);
     CHECK(make_file(in(&f, "kept"), OLD_BYTES, OLD, 0600));
-    CHECK(symlink("kept", in(&f, ".x.kith-linked")) == 0);
+    CHECK(symlink("kept", in(&f, leftover("x", "linked", link))) == 0);
     CHECK_STATUS(save(in(&f, "x"), false), KITH_OK);
-    CHECK(is_absent(in(&f, ".x.kith-aaaaaa")) && is_absent(in(&f, ".x.kith-zzz777")));
+    CHECK(is_absent(in(&f, first)) && is_absent(in(&f, second)));
     for (size_t i = 0; i < LENGTH(stay); i++)
         CHECK(file_is(in(&f, stay[i]), 1, OLD));
-    CHECK(is_link(in(&f, ".x.kith-linked")) && file_is(in(&f, "kept"), OLD_BYTES, OLD));
-    CHECK(!is_absent(in(&f, ".x.kith-folder")) && !is_absent(in(&f, ".x.kith-fiffoo")));
+    CHECK(is_link(in(&f, link)) && file_is(in(&f, "kept"), OLD_BYTES, OLD));
+    CHECK(!is_absent(in(&f, folder)) && !is_absent(in(&f, fifo)));
     remove_folder(&f);
 }
 
 TEST(leftovers_are_found_among_many_files_and_for_long_names) {
     struct folder f = fresh_folder();
-    char name[NAME_MAX + 1], leftover[128];
+    char name[NAME_MAX + 1], other[NAME_MAX + 1];
+    leftover_name own, of_other;
     for (int i = 0; i < 500; i++) { /* more than fit in one block of a listing */
         (void)snprintf(name, sizeof name, "a file of some length, number %d", i);
         CHECK(make_file(in(&f, name), 0, OLD, 0600));
     }
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = '\0';
-    (void)snprintf(leftover, sizeof leftover, ".%.64s.kith-abc234", name);
-    CHECK(make_file(in(&f, leftover), 5, NEW, 0600));
+    /* The name of another target that is the same in its first 64 bytes. */
+    memcpy(other, name, sizeof name);
+    other[100] = '\0';
+    CHECK(make_file(in(&f, leftover(name, "abc234", own)), 5, NEW, 0600));
+    CHECK(make_file(in(&f, leftover(other, "abc234", of_other)), 5, NEW, 0600));
     CHECK_STATUS(save(in(&f, name), false), KITH_OK);
-    CHECK(is_absent(in(&f, leftover)));
+    CHECK(is_absent(in(&f, own)) && !is_absent(in(&f, of_other)));
     remove_folder(&f);
 }
 
 TEST(a_leftover_in_use_is_kept_until_its_process_ends) {
     struct folder f = fresh_folder();
-    CHECK(make_file(in(&f, ".x.kith-abc234"), 5, OLD, 0600));
-    int user = open(in(&f, ".x.kith-abc234"), O_WRONLY | O_CLOEXEC);
+    leftover_name name;
+    CHECK(make_file(in(&f, leftover("x", "abc234", name)), 5, OLD, 0600));
+    int user = open(in(&f, name), O_WRONLY | O_CLOEXEC);
     CHECK(user >= 0 && flock(user, LOCK_EX | LOCK_NB) == 0);
     CHECK_STATUS(save(in(&f, "x"), false), KITH_OK);
-    CHECK(file_is(in(&f, ".x.kith-abc234"), 5, OLD));
+    CHECK(file_is(in(&f, name), 5, OLD));
     (void)close(user);
     CHECK_STATUS(save(in(&f, "x"), false), KITH_OK);
-    CHECK(is_absent(in(&f, ".x.kith-abc234")));
+    CHECK(is_absent(in(&f, name)));
     remove_folder(&f);
 }
 
@@ -357,13 +372,14 @@ TEST(a_leftover_of_another_user_is_kept_unless_that_user_owns_the_file) {
     if (geteuid() != 0)
         SKIP("only root can create a file of another user");
     struct folder f = fresh_folder();
-    const char *leftover = in(&f, ".x.kith-abc234");
-    CHECK(make_file(leftover, 5, OLD, 0600) && chown(leftover, SOMEBODY, SOMEBODY) == 0);
+    leftover_name name;
+    (void)leftover("x", "abc234", name);
+    CHECK(make_file(in(&f, name), 5, OLD, 0600) && chown(in(&f, name), SOMEBODY, SOMEBODY) == 0);
     CHECK_STATUS(save(in(&f, "x"), false), KITH_OK);
-    CHECK(file_is(in(&f, ".x.kith-abc234"), 5, OLD));
+    CHECK(file_is(in(&f, name), 5, OLD));
     CHECK(chown(in(&f, "x"), SOMEBODY, SOMEBODY) == 0);
     CHECK_STATUS(save(in(&f, "x"), false), KITH_OK);
-    CHECK(is_absent(in(&f, ".x.kith-abc234")));
+    CHECK(is_absent(in(&f, name)));
     remove_folder(&f);
 }
 

@@ -90,16 +90,23 @@ int __wrap_pipe2(int *ends, int flags) {
     return is_planted("no_pipe") ? -1 : __real_pipe2(ends, flags);
 }
 
-#ifdef TOOL_HAS_BOX
-int __real_seccomp_load(void *filter);
-int __wrap_seccomp_load(void *filter);
-int __wrap_seccomp_load(void *filter) {
-    return is_planted("no_seccomp")         ? -ENOSYS
-           : is_planted("forbids_seccomp")  ? -EPERM
-           : is_planted("no_kernel_memory") ? -ENOMEM
-                                            : __real_seccomp_load(filter);
+/* ---- signals at the worst moment ---- */
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd) {
+    static const struct {
+        const char *fault;
+        int number;
+    } signals[] = {{"int_during_save", SIGINT},
+                   {"term_during_save", SIGTERM},
+                   {"hup_during_save", SIGHUP},
+                   {"quit_during_save", SIGQUIT}};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (is_planted(signals[i].fault))
+            (void)raise(signals[i].number);
+    return __real_fsync(fd);
 }
-#endif
 
 /* ---- file systems ---- */
 
@@ -121,16 +128,16 @@ int __wrap_fstat64(int fd, struct stat64 *st) {
 }
 
 /* A checkpoint replaces FILE and its journal after the tool has opened FILE, and before it opens the journal. */
-char *__real_realpath(const char *path, char *resolved);
-char *__wrap_realpath(const char *path, char *resolved);
-char *__wrap_realpath(const char *path, char *resolved) {
+ssize_t __real_readlinkat(int folder, const char *path, char *text, size_t bytes);
+ssize_t __wrap_readlinkat(int folder, const char *path, char *text, size_t bytes);
+ssize_t __wrap_readlinkat(int folder, const char *path, char *text, size_t bytes) {
     static bool is_done;
     if (is_planted("is_replaced") && !is_done) {
         is_done = true;
         if (rename("next/s.kith", "s.kith") != 0 || rename("next/s.kith-journal", "s.kith-journal") != 0)
             _exit(3);
     }
-    return __real_realpath(path, resolved);
+    return __real_readlinkat(folder, path, text, bytes);
 }
 
 int main(int argc, char **argv) {
