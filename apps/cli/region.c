@@ -18,9 +18,9 @@ bool region_grow(region *r, size_t byte_count) {
     if (byte_count > SIZE_MAX / 2)
         return false;
     size_t wanted = (byte_count + page - 1) / page * page;
-    void *bytes = r->bytes == NULL ? mmap(NULL, wanted, PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-                                   : mremap(r->bytes, r->allocated, wanted, MREMAP_MAYMOVE);
+    void *bytes = r->bytes == NULL
+                      ? mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                      : mremap(r->bytes, r->allocated, wanted, MREMAP_MAYMOVE);
     if (bytes == MAP_FAILED)
         return false;
     *r = (region){bytes, wanted};

@@ -64,10 +64,10 @@ typedef struct kith_digest_state {
     uint64_t words[80];
 } kith_digest_state;
 
-/* Compute the digest of a key whose bytes come in pieces. kith_digest_begin() starts a key, kith_digest_update() appends
- * a piece of any size (`piece` may be NULL if piece_bytes is 0), and kith_digest_end() returns the same as kith_digest()
- * of all pieces joined, however the key was cut. kith_digest_end() does not change the state, so more pieces may follow:
- * it is then the digest of the key so far. A key may have up to 2^64 - 1 bytes.
+/* Compute the digest of a key whose bytes come in pieces. kith_digest_begin() starts a key, kith_digest_update()
+ * appends a piece of any size (`piece` may be NULL if piece_bytes is 0), and kith_digest_end() returns the same as
+ * kith_digest() of all pieces joined, however the key was cut. kith_digest_end() does not change the state, so more
+ * pieces may follow; the result is that of the key so far. A key may have up to 2^64 - 1 bytes.
  *
  * Nothing can fail, and nothing is allocated. A call of kith_digest_update() costs about 50 ns beyond the hashing
  * itself, so use pieces of some kilobytes, and kith_digest() for keys that are in memory as a whole. Different threads
