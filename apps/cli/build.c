@@ -31,7 +31,7 @@
     4 /* times the number of keys of a multiset; beyond that, another kind is the better choice */
 
 typedef struct building {
-    const arguments *a; /* with the recipe of --like */
+    arguments *a; /* with the recipe of --like */
     recipe_notes notes;
     kith_filter *like; /* NULL: none */
     choice choice;
@@ -157,7 +157,9 @@ static void check_memory(const building *b, const kith_plan *plan, uint64_t held
 static void limit_filter(building *b, const kith_plan *plan, uint64_t held_bytes) {
     value_text size, rate;
     check_memory(b, plan, held_bytes);
-    b->choice.spec.max_bytes = b->a->memory - held_bytes;
+    uint64_t share = b->a->grow && held_bytes == 0 ? feed_share(b->a) : 0; /* it grows while keys are read */
+    uint64_t most = b->a->memory - held_bytes;
+    b->choice.spec.max_bytes = most > plan->file_bytes + share ? most - share : plan->file_bytes;
     if (b->a->verbose)
         note("kind %s, %.2f bits per key, %s of memory and of disk space, rate %s", plan->kind, plan->bits_per_key,
              text_of_size(plan->file_bytes, size), text_of_rate(plan->rate, rate));
@@ -181,7 +183,7 @@ static void open_like(building *b) {
         if (!grows)
             check_memory(b, &plan, held_at_least(b, &plan));
         b->limits = build_limits(a, grows ? 0 : plan.file_bytes);
-        filter_limit(b->like, a, 0);
+        filter_limit(b->like, a, grows ? feed_share(a) : 0);
         status = kith_builder_open_like(b->like, build_flags(a), &b->limits, &b->builder);
     }
     if (status == KITH_E_TOO_LARGE)
@@ -302,8 +304,20 @@ static void check_filter(const building *b, kith_status status) {
         fail("%s", kith_status_text(status));
 }
 
+/* Returns the memory that builder and filter use at most while keys are read. */
+static uint64_t held_while_reading(const building *b) {
+    const uint64_t *left;
+    size_t left_count;
+    const kith_filter *filter = kith_builder_partial(b->builder, &left, &left_count);
+    if (filter == NULL)
+        return b->limits.memory_bytes;
+    bool grows = (kith_filter_capabilities(filter) & KITH_CAN_GROW) != 0;
+    return grows ? b->a->memory - feed_share(b->a) : kith_filter_memory(filter);
+}
+
 static void read_keys(building *b) {
-    const arguments *a = b->a;
+    arguments *a = b->a;
+    feed_limit(a, feed_left(a, held_while_reading(b)), NULL);
     feed *f = feed_open("reading", a->operands, a->operand_count, a, b->like, &b->choice.spec.hash);
     while (feed_next(f)) {
         size_t done;
@@ -433,6 +447,7 @@ static void finish(building *b) {
 int command_build(const arguments *a) {
     building b;
     arguments by_recipe = *a;
+    by_recipe.shape.digest_only = true;
     begin(&b, &by_recipe);
     open_builder(&b);
     const uint64_t *left;

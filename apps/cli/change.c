@@ -21,7 +21,7 @@
 #include "values.h"
 
 typedef struct change {
-    const arguments *a; /* with the recipe of the file */
+    arguments *a; /* with the recipe of the file */
     const char *path;
     int lock;                 /* without it, one of two simultaneous changes would be lost */
     kith_store *store;        /* NULL: the file is plain */
@@ -33,6 +33,7 @@ typedef struct change {
 
 static change begin(arguments *a) {
     change c = {.a = a, .path = a->operands[0]};
+    a->shape.digest_only = true;
     if (!store_is(c.path, a)) /* before locking: no lock file is created next to a file that is not a filter */
         filter_close(filter_open(c.path, KITH_OPEN_LAZY, a));
     filter_check_output(c.path);
@@ -45,10 +46,11 @@ static change begin(arguments *a) {
             fail_status(c.path, status);
     } else {
         c.filter = filter_open(c.path, KITH_OPEN_COPY, a);
-        filter_limit(c.filter, a, 0);
     }
     filter_check_adds(c.path, c.filter);
     recipe_apply(c.path, c.filter, a);
+    if (c.store == NULL)
+        filter_limit(c.filter, a, feed_share(a));
     kith_plan plan = KITH_PLAN_INIT;
     value_text size;
     if (a->verbose && c.store == NULL && kith_filter_plan_of(c.filter, &plan) == KITH_OK)
@@ -162,6 +164,14 @@ static void add_distinct(change *c, kith_builder *builder) {
     kith_builder_free(builder);
 }
 
+/* Reads the keys of the inputs with what the filter, and a builder if there is one, leave of --memory. */
+static feed *open_feed(const change *c, const char *doing, bool builds) {
+    bool grows = (kith_filter_capabilities(c->filter) & KITH_CAN_GROW) != 0;
+    uint64_t filter = grows ? c->a->memory - feed_share(c->a) : kith_filter_memory(c->filter);
+    feed_limit(c->a, feed_left(c->a, filter + (builds ? limits_beside(c).memory_bytes : 0)), NULL);
+    return feed_open(doing, c->a->operands + 1, c->a->operand_count - 1, c->a, c->filter, NULL);
+}
+
 /* If the filter would store an equal key as a copy, repeated keys are dropped first. */
 static kith_builder *distinct_keys(const change *c) {
     kith_build_limits limits = limits_beside(c);
@@ -182,7 +192,7 @@ int command_add(const arguments *a) {
         fail("%s: --multiset: filters of kind %s do not store copies", c.path, kith_filter_kind_name(c.filter));
     kith_builder *distinct = keeps_copies && !a->multiset && !a->new_only ? distinct_keys(&c) : NULL;
     size_t done;
-    feed *f = feed_open("adding", a->operands + 1, a->operand_count - 1, c.a, c.filter, NULL);
+    feed *f = open_feed(&c, "adding", distinct != NULL);
     while (feed_next(f)) {
         if (distinct != NULL)
             (void)build_add(distinct, f->digests, f->n, &done);
@@ -204,7 +214,7 @@ int command_remove(const arguments *a) {
     if ((kith_filter_capabilities(c.filter) & KITH_CAN_REMOVE) == 0)
         fail("%s: filters of kind %s do not support removal (kith build --delete builds one that does)", c.path,
              kith_filter_kind_name(c.filter));
-    feed *f = feed_open("removing", a->operands + 1, a->operand_count - 1, c.a, c.filter, NULL);
+    feed *f = open_feed(&c, "removing", false);
     while (feed_next(f)) {
         size_t done;
         kith_status status = remove_many(&c, f->digests, f->n, &done);

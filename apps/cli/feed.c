@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "input_stream.h"
+#include "input_unpack.h"
 #include "report.h"
 #include "values.h"
 
@@ -24,30 +26,63 @@ static void digest(const void *context, const input_record *records, size_t n, u
     }
 }
 
+#define SHARE 8 /* of --memory */
+#define SHARE_WITHOUT_LINES 16
+
+uint64_t feed_share(const arguments *a) {
+    bool streams = key_can_stream(&a->shape);
+    uint64_t share = a->memory / (streams ? SHARE_WITHOUT_LINES : SHARE);
+    return share > (streams ? UNPACK_MEMORY_MIN : INPUT_RECORD_BYTES) ? share : 0;
+}
+
+uint64_t feed_left(const arguments *a, uint64_t held) {
+    uint64_t share = feed_share(a), left = a->memory > held ? a->memory - held : 0;
+    return left < share ? left : share;
+}
+
+/* A decompressor needs its window, or nothing. Half of the limit is left to it if that is more than it may always
+ * use. */
+void feed_limit(arguments *a, uint64_t most, const char *advice) {
+    bool streams = key_can_stream(&a->shape);
+    uint64_t window = streams ? most : most / 2;
+    if (window > UNPACK_MEMORY_MAX)
+        window = UNPACK_MEMORY_MAX;
+    a->shape.unpack_memory = window > UNPACK_MEMORY_MIN ? window : UNPACK_MEMORY_MIN;
+    a->shape.memory = streams ? 1 : most - (window > UNPACK_MEMORY_MIN ? window : 0);
+    if (a->shape.memory == 0)
+        a->shape.memory = 1; /* 0 would mean no limit */
+    a->shape.advice = advice;
+}
+
 static feed *new_feed(const kith_filter *filter, const kith_hash *hash) {
     feed *f = allocate(sizeof *f);
     *f = (feed){.filter = filter, .hash = hash != NULL ? *hash : (kith_hash){0}};
     return f;
 }
 
-static feed *start(feed *f, const char *doing, const char *const *paths, size_t path_count, input_shape shape) {
+static feed *start(feed *f, const char *doing, const char *const *paths, size_t path_count, input_shape shape,
+                   bool verbose) {
     shape.digest = digest;
     shape.digest_context = f;
+    shape.hash = f->filter != NULL ? kith_filter_hash(f->filter) : f->hash;
     f->in = input_open(paths, path_count, &shape);
+    value_text size;
+    if (verbose)
+        note("up to %s of memory for reading", text_of_size(input_memory(f->in), size));
     progress_begin(doing, input_bytes_total(f->in));
     return f;
 }
 
 feed *feed_open(const char *doing, const char *const *paths, size_t path_count, const arguments *a,
                 const kith_filter *filter, const kith_hash *hash) {
-    return start(new_feed(filter, hash), doing, paths, path_count, a->shape);
+    return start(new_feed(filter, hash), doing, paths, path_count, a->shape, a->verbose);
 }
 
 feed *feed_open_marked(const char *doing, const arguments *a, const kith_hash *hash, input_mark *mark, void *context) {
     input_shape shape = a->shape;
     shape.mark = mark;
     shape.mark_context = context;
-    return start(new_feed(NULL, hash), doing, a->operands, a->operand_count, shape);
+    return start(new_feed(NULL, hash), doing, a->operands, a->operand_count, shape, a->verbose);
 }
 
 bool feed_next(feed *f) {

@@ -24,6 +24,18 @@ typedef struct feed {
     kith_hash hash;
 } feed;
 
+/* Returns how much of --memory a command should leave for long records and for decompressors with large windows, if it
+ * can choose: an eighth; less if the keys can be hashed as they are read; nothing if --memory is small. */
+uint64_t feed_share(const arguments *a);
+
+/* Limits what the feeds that are then opened with these options use, beyond about 20 MB, to `most` bytes. `advice` is
+ * what else than raising --memory helps if a record does not fit (NULL: nothing). Without this call, there is no
+ * limit. */
+void feed_limit(arguments *a, uint64_t most, const char *advice);
+
+/* Returns what `held` bytes that are used otherwise leave of --memory, but at most feed_share(). */
+uint64_t feed_left(const arguments *a, uint64_t held);
+
 /* Digests are computed for `filter`, or with `hash` if filter is NULL. */
 feed *feed_open(const char *doing, const char *const *paths, size_t path_count, const arguments *a,
                 const kith_filter *filter, const kith_hash *hash);

@@ -24,6 +24,9 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -32,7 +35,9 @@
 #include <unistd.h>
 
 #include "input_block.h"
+#include "input_stream.h"
 #include "report.h"
+#include "values.h"
 
 #define BLOCKS 8
 
@@ -57,6 +62,7 @@ struct input {
     bool reader_sleeps, caller_sleeps;
     bool input_idle;        /* the reader has waited for input since the caller last flushed stdout */
     uint64_t filled, freed; /* numbers of blocks since the start */
+    uint64_t longer_bytes;  /* what blocks need for long records */
     bool stop;
 };
 
@@ -97,9 +103,11 @@ static void signal_filled(input *in) {
     pthread_mutex_unlock(&in->lock);
 }
 
-static void signal_freed(input *in) {
+/* The block of the caller is free. */
+static void signal_freed(input *in, size_t longer_bytes) {
     pthread_mutex_lock(&in->lock);
-    in->freed++;
+    in->longer_bytes -= longer_bytes;
+    in->freed += in->threaded;
     if (in->reader_sleeps && in->filled - in->freed <= BLOCKS / 2)
         pthread_cond_signal(&in->has_freed);
     pthread_mutex_unlock(&in->lock);
@@ -120,6 +128,23 @@ static void flush_now(void *context) {
     out_flush();
 }
 
+/* Called by block_fill() for a record that is longer than a block. A record is never larger than the limit, so it has
+ * enough when all blocks before are used. */
+static bool reserve(void *context, size_t more) {
+    input *in = context;
+    uint64_t limit = in->shape.memory;
+    pthread_mutex_lock(&in->lock);
+    while (limit != 0 && in->longer_bytes + more > limit && in->filled != in->freed && !in->stop) {
+        in->reader_sleeps = true;
+        pthread_cond_wait(&in->has_freed, &in->lock);
+    }
+    in->reader_sleeps = false;
+    in->longer_bytes += more;
+    bool go_on = !in->stop;
+    pthread_mutex_unlock(&in->lock);
+    return go_on;
+}
+
 static void *read_all(void *context) {
     input *in = context;
     for (block *b; (b = wait_for_free(in)) != NULL;) {
@@ -132,11 +157,36 @@ static void *read_all(void *context) {
     return NULL;
 }
 
-/* Signals are blocked in the reader thread, so that the main thread, which has files to remove, handles them. If no
- * thread can be started, the calling thread does all the work. */
+/* Returns true if memory cannot be why a thread was not started. */
+static bool has_room_for_stack(void) {
+    static const size_t MORE = (size_t)1 << 20; /* for what a thread has besides */
+    pthread_attr_t attributes;
+    size_t stack_bytes;
+    region probe = {NULL, 0};
+    if (pthread_attr_init(&attributes) != 0 || pthread_attr_getstacksize(&attributes, &stack_bytes) != 0)
+        return false;
+    (void)pthread_attr_destroy(&attributes);
+    bool has_room = region_grow(&probe, stack_bytes + MORE);
+    region_free(&probe);
+    return has_room;
+}
+
+/* How much address space reading takes does not depend on how much is left, or on timing: otherwise, what fits under
+ * one limit (ulimit -v) might not fit under a higher one. So all blocks are allocated first, glibc shall not give the
+ * reader thread its own heap, for which it takes 64 MiB if it can get them, and a thread that cannot be started for
+ * lack of memory is an error.
+ *
+ * Signals are blocked in the reader thread, so that the main thread, which has files to remove, handles them. If no
+ * thread can be started for another reason, the calling thread does all the work. */
 static void start_reader(input *in) {
     if (pipe(in->stop_pipe) != 0)
         return;
+    for (size_t i = 0; i < BLOCKS; i++)
+        if (!block_allocate(&in->blocks[i], &in->shape))
+            fail("not enough memory");
+#ifdef M_ARENA_MAX
+    (void)mallopt(M_ARENA_MAX, 1);
+#endif
     in->splitter.source.stop_fd = in->stop_pipe[0];
     in->splitter.source.before_wait = signal_idle;
     sigset_t all, before;
@@ -146,6 +196,8 @@ static void start_reader(input *in) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (in->threaded)
         return;
+    if (!has_room_for_stack())
+        fail("not enough memory for a second thread: --threads 1 needs less");
     in->splitter.source.stop_fd = -1;
     in->splitter.source.before_wait = flush_now;
     close(in->stop_pipe[0]);
@@ -167,6 +219,13 @@ static void stop_reader(input *in) {
 
 /* ---- calling thread ---- */
 
+static noreturn void fail_fixed(const input_shape *shape) {
+    value_text most;
+    fail("--fixed %zu: a record may have %s at most with this --memory: raise --memory%s%s", shape->fixed_bytes,
+         text_of_size(block_record_max(shape), most), shape->advice != NULL ? ", or " : "",
+         shape->advice != NULL ? shape->advice : "");
+}
+
 input *input_open(const char *const *paths, size_t path_count, const input_shape *shape) {
     input *in = allocate(sizeof *in);
     memset(in, 0, sizeof *in);
@@ -178,9 +237,13 @@ input *input_open(const char *const *paths, size_t path_count, const input_shape
     source_prepare(&in->splitter.source, &in->bytes_done, -1);
     in->splitter.source.before_wait = flush_now;
     in->splitter.source.before_wait_context = in;
+    in->splitter.reserve = reserve;
+    in->splitter.reserve_context = in;
     pthread_mutex_init(&in->lock, NULL);
     pthread_cond_init(&in->has_filled, NULL);
     pthread_cond_init(&in->has_freed, NULL);
+    if (shape->fixed_bytes > block_record_max(shape) && !key_can_stream(&in->shape))
+        fail_fixed(shape);
     if (shape->threads != 1)
         start_reader(in);
     return in;
@@ -249,8 +312,9 @@ size_t input_next(input *in, const input_record **records) {
         if (b->last)
             return 0;
         in->current = NULL;
-        if (in->threaded)
-            signal_freed(in);
+        size_t longer_bytes = block_shrink(b);
+        if (in->threaded || longer_bytes > 0)
+            signal_freed(in, longer_bytes);
     }
 }
 
@@ -270,6 +334,11 @@ uint64_t input_bytes_total(const input *in) {
     return in->bytes_total;
 }
 
+uint64_t input_memory(const input *in) {
+    return (in->threaded ? BLOCKS : 1) * (uint64_t)block_memory(&in->shape) + in->shape.memory +
+           in->shape.unpack_memory;
+}
+
 uint64_t input_skipped(const input *in) {
     return in->skipped;
 }
@@ -277,7 +346,7 @@ uint64_t input_skipped(const input *in) {
 void input_close(input *in) {
     stop_reader(in);
     source_release(&in->splitter.source);
-    free(in->splitter.carry);
+    region_free(&in->splitter.carry);
     for (size_t i = 0; i < BLOCKS; i++)
         block_release(&in->blocks[i]);
     pthread_cond_destroy(&in->has_filled);

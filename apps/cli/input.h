@@ -12,9 +12,13 @@
  * note on stderr says so, once per file.
  *
  * In the plain case the cost is small compared with read(2): lines are not copied, and two threads split about 2 GB/s.
+ *
  * Memory: eight blocks (one block with one thread) of 256 KiB, each with up to 640 KiB of records and digests and, if
- * keys are rewritten, another 256 KiB: 10 MB at most. Records that are longer than a block make it grow to up to twice
- * their size.
+ * keys are rewritten, another 256 KiB: 10 MB at most, and up to 4 MB that are carried from one block to the next. A
+ * record that is longer than a block makes it grow, and if keys are rewritten, they take as much again. All blocks
+ * together grow by `memory` bytes at most: the reader waits until blocks before it are used, and a record that would
+ * need more by itself is an error. With digest_only, keys that are the whole record are hashed as they are read, and
+ * may have any length.
  *
  * Records are lines, except for quoted columns (CSV): there, a record continues on the next line while a quote is open,
  * up to 4 MiB. A record is bad if its quote is not closed by then or by the end of the file, or if a closing quote is
@@ -27,7 +31,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <kith/hash.h>
+
 #define INPUT_BATCH 1024
+#define INPUT_RECORD_BYTES ((size_t)256 << 10) /* records up to this size need no more memory than short ones */
 
 typedef struct input_record {
     const char *key;
@@ -60,6 +67,15 @@ typedef struct input_shape {
     bool skip_bad;          /* count records that cannot be read, and continue */
     unsigned threads;       /* 1: everything in the calling thread */
 
+    /* Only the digests of keys are used. `hash` is then that of `digest`. Of a record that is longer than a block, line
+     * and key are only the beginning. */
+    bool digest_only;
+    kith_hash hash;
+
+    uint64_t memory;        /* for records that are longer than a block; 0: no limit */
+    const char *advice;     /* what else than --memory helps if a record does not fit; NULL: nothing */
+    uint64_t unpack_memory; /* for a decompressor; 0: as much as it accepts by default */
+
     /* Called by the reader thread to compute the digests of the records; NULL: no digests. */
     void (*digest)(const void *context, const input_record *records, size_t n, uint64_t *digests);
     const void *digest_context;
@@ -89,6 +105,7 @@ const bool *input_marks(const input *in);
 uint64_t input_bytes_done(const input *in);  /* bytes read of the files, before decompression: for progress */
 uint64_t input_bytes_total(const input *in); /* 0 if unknown (if one of them is a pipe) */
 uint64_t input_skipped(const input *in);     /* records skipped by skip_bad */
+uint64_t input_memory(const input *in);      /* the most that reading may use, with these limits */
 void input_close(input *in);                 /* may be called at any time, even while waiting for a pipe */
 
 #endif

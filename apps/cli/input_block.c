@@ -9,8 +9,9 @@
  * record, usually the beginning of a line, is carried over to the next block. Keys that must be rewritten (input_key.c)
  * are stored at the offset of their line in `keys`. They are never longer than their line, so they do not overlap.
  *
- * A block that does not contain the end of a record is doubled in size until it does. Records point into a block, so
- * only a block without records may be moved. When the block is reused, it shrinks to BLOCK_BYTES again.
+ * A block that does not contain the end of a record grows by half until it does. Records point into a block, so only a
+ * block without records may be moved. When its records were used, it shrinks to BLOCK_BYTES again. If only the digest
+ * of such a record is needed, the block does not grow: the record is hashed as it is read (input_stream.h).
  *
  * CSV. A record ends at the first end of a line at which no quote is open, so a block that contains only the beginning
  * of a record of several lines grows like one with a long line. A quote that is never closed would read the rest of the
@@ -42,12 +43,15 @@
 #endif
 
 #include "input_key.h"
+#include "input_stream.h"
+#include "values.h"
 
 #ifndef BLOCK_BYTES /* the fuzz target of the readers uses small blocks */
-#define BLOCK_BYTES ((size_t)256 << 10)
+#define BLOCK_BYTES INPUT_RECORD_BYTES
 #define RECORDS_MAX ((size_t)16 << 10)
 #define RECORD_MAX ((size_t)4 << 20)
 #endif
+#define BEGINNING_BYTES (BLOCK_BYTES / 1024) /* of a record that is longer than a block, for messages */
 
 static size_t less(size_t offset, size_t by) {
     return offset > by ? offset - by : 0;
@@ -74,37 +78,75 @@ static bool stop_with(block *b, const char *name, uint64_t line, const char *rea
     return false;
 }
 
-static bool resize(block *b, const splitter *s, size_t size) {
-    char *bytes = realloc(b->bytes, size);
-    if (bytes == NULL)
+bool block_allocate(block *b, const input_shape *shape) {
+    if (b->own == NULL)
+        b->own = malloc(BLOCK_BYTES);
+    if (b->own_keys == NULL && key_needs_buffer(shape))
+        b->own_keys = malloc(BLOCK_BYTES);
+    if (b->records == NULL)
+        b->records = malloc(RECORDS_MAX * sizeof *b->records);
+    if (b->digests == NULL && shape->digest != NULL)
+        b->digests = malloc(RECORDS_MAX * sizeof *b->digests);
+    if (b->marks == NULL && shape->mark != NULL)
+        b->marks = malloc(RECORDS_MAX * sizeof *b->marks);
+    return b->own != NULL && (b->own_keys != NULL || !key_needs_buffer(shape)) && b->records != NULL &&
+           (b->digests != NULL || shape->digest == NULL) && (b->marks != NULL || shape->mark == NULL);
+}
+
+size_t block_memory(const input_shape *shape) {
+    size_t per_record = sizeof(input_record) + (shape->digest != NULL ? sizeof(uint64_t) : 0) +
+                        (shape->mark != NULL ? sizeof(bool) : 0);
+    return BLOCK_BYTES * (key_needs_buffer(shape) ? 2 : 1) + RECORDS_MAX * per_record;
+}
+
+size_t block_shrink(block *b) {
+    size_t freed = b->reserved;
+    b->reserved = 0;
+    region_free(&b->longer);
+    region_free(&b->longer_keys);
+    b->bytes = b->own;
+    b->keys = b->own_keys;
+    b->allocated = BLOCK_BYTES;
+    return freed;
+}
+
+size_t block_record_max(const input_shape *shape) {
+    uint64_t most = shape->memory / (key_needs_buffer(shape) ? 2 : 1);
+    if (shape->memory == 0 || most > SIZE_MAX / 2)
+        return SIZE_MAX / 2;
+    return most > BLOCK_BYTES ? (size_t)most : BLOCK_BYTES;
+}
+
+/* Makes a block that has no records as large as `size`. Returns false, with an error, if that is not possible. */
+static bool enlarge(block *b, const splitter *s, size_t size) {
+    bool has_keys = b->own_keys != NULL, is_first = b->reserved == 0;
+    size_t more = size * (has_keys ? 2 : 1) - b->reserved;
+    if (s->reserve != NULL && !s->reserve(s->reserve_context, more))
+        return stop_with(b, s->source.name, s->line + 1, "reading was stopped");
+    b->reserved += more;
+    if (!region_grow(&b->longer, size) || (has_keys && !region_grow(&b->longer_keys, size)))
         return stop_with(b, s->source.name, s->line + 1, "not enough memory for such a long line");
-    b->bytes = bytes;
+    if (is_first)
+        memcpy(b->longer.bytes, b->own, b->filled);
+    b->bytes = b->longer.bytes;
+    b->keys = b->longer_keys.bytes;
     b->allocated = size;
-    if (!key_needs_buffer(s->shape))
-        return true;
-    char *keys = realloc(b->keys, size);
-    if (keys == NULL)
-        return stop_with(b, s->source.name, s->line + 1, "not enough memory for such a long line");
-    b->keys = keys;
     return true;
 }
 
 static bool begin(block *b, splitter *s, place *p) {
     b->record_count = 0;
     b->skipped = 0;
+    b->filled = 0;
+    b->streamed = false;
     b->bom_name = b->cr_name = NULL;
-    size_t size = s->carry_bytes < BLOCK_BYTES ? BLOCK_BYTES : s->carry_bytes;
-    if (b->allocated != size && !resize(b, s, size))
+    if (!block_allocate(b, s->shape))
+        return stop_with(b, s->source.name, 0, "not enough memory");
+    (void)block_shrink(b);
+    if (s->carry_bytes > BLOCK_BYTES && !enlarge(b, s, s->carry_bytes))
         return false;
-    if (b->records == NULL && (b->records = malloc(RECORDS_MAX * sizeof *b->records)) == NULL)
-        return stop_with(b, s->source.name, 0, "not enough memory");
-    if (s->shape->digest != NULL && b->digests == NULL &&
-        (b->digests = malloc(RECORDS_MAX * sizeof *b->digests)) == NULL)
-        return stop_with(b, s->source.name, 0, "not enough memory");
-    if (s->shape->mark != NULL && b->marks == NULL && (b->marks = malloc(RECORDS_MAX * sizeof *b->marks)) == NULL)
-        return stop_with(b, s->source.name, 0, "not enough memory");
     if (s->carry_bytes > 0)
-        memcpy(b->bytes, s->carry, s->carry_bytes);
+        memcpy(b->bytes, s->carry.bytes, s->carry_bytes);
     b->filled = s->carry_bytes;
     *p = s->carry_place;
     return true;
@@ -115,11 +157,9 @@ static bool carry(block *b, splitter *s, const place *p) {
     s->carry_place = place_moved(p);
     if (s->carry_bytes == 0)
         return true;
-    char *kept = realloc(s->carry, s->carry_bytes);
-    if (kept == NULL)
+    if (!region_grow(&s->carry, s->carry_bytes))
         return stop_with(b, s->source.name, s->line + 1, "not enough memory for such a long line");
-    s->carry = kept;
-    memcpy(kept, b->bytes + p->at, s->carry_bytes);
+    memcpy(s->carry.bytes, b->bytes + p->at, s->carry_bytes);
     return true;
 }
 
@@ -249,9 +289,16 @@ static void split_plain(block *b, splitter *s, place *p) {
     p->seen = (size_t)(from - b->bytes);
 }
 
+/* Returns the length from which on a record of several lines is not continued. */
+static size_t lines_max(const splitter *s) {
+    size_t most = block_record_max(s->shape) / 2;
+    return most < RECORD_MAX ? most : RECORD_MAX;
+}
+
 /* The record at p->at is bad; its latest line ends at `end`. Returns false if reading must end. */
 static bool leave_out(block *b, splitter *s, place *p, size_t end, key_quotes quotes) {
     reason_text reason;
+    value_text most;
     const char *wrong = reason;
     if (quotes == KEY_QUOTES_BROKEN && b->bytes[end - 1] == '\r' && s->shape->cr != INPUT_CR_STRIP)
         wrong = KEY_QUOTE_AND_CR;
@@ -261,6 +308,9 @@ static bool leave_out(block *b, splitter *s, place *p, size_t end, key_quotes qu
                  (unsigned long long)(s->line + 1 + p->open_lines), KEY_NO_QUOTES);
     else if (end - p->at >= RECORD_MAX)
         snprintf(reason, sizeof reason, "a quote is not closed within %zu MiB%s", RECORD_MAX >> 20, KEY_NO_QUOTES);
+    else if (end - p->at >= lines_max(s))
+        snprintf(reason, sizeof reason, "a quote is not closed within the %s that --memory leaves%s",
+                 text_of_size(lines_max(s), most), KEY_NO_QUOTES);
     else
         wrong = KEY_QUOTE_OPEN;
     if (!s->shape->skip_bad)
@@ -288,7 +338,7 @@ static bool check_cr(block *b, splitter *s, size_t at, size_t end, uint64_t line
 static bool end_line(block *b, splitter *s, place *p, size_t end, bool file_ends) {
     size_t at = p->at;
     uint64_t lines = p->open_lines + 1;
-    bool search_on = key_has_lines(s->shape) && !file_ends && end >= p->broken_until && end - at < RECORD_MAX;
+    bool search_on = key_has_lines(s->shape) && !file_ends && end >= p->broken_until && end - at < lines_max(s);
     reason_text reason;
     const char *wrong = NULL;
     key_quotes quotes = KEY_QUOTES_CLOSED;
@@ -380,6 +430,7 @@ static bool open_next(block *b, splitter *s) {
     source_rules rules = {.unpack = !text && (lines || unpack_knows_name(path)),
                           .lines = lines,
                           .check = lines && !text,
+                          .unpack_memory = s->shape->unpack_memory,
                           .end = s->shape->end};
     if (source_open(&s->source, path, &rules)) {
         b->bom_name = s->source.had_bom ? s->source.name : NULL;
@@ -388,22 +439,83 @@ static bool open_next(block *b, splitter *s) {
     return stop_with(b, s->source.name, 0, s->source.reason);
 }
 
+/* The record at the beginning of the block is longer than any may be. Always returns false. */
+static bool too_long(block *b, const splitter *s) {
+    const input_shape *shape = s->shape;
+    value_text most;
+    reason_text reason;
+    snprintf(reason, sizeof reason, "the line is longer than %s, the limit with this --memory: raise --memory%s%s",
+             text_of_size(block_record_max(shape), most), shape->advice != NULL ? ", or " : "",
+             shape->advice != NULL ? shape->advice : "");
+    return stop_with(b, s->source.name, s->line + 1, reason);
+}
+
 /* Makes free space at the end of a block that is full and has no record yet. */
 static bool widen(block *b, splitter *s, place *p) {
     assert(b->record_count == 0);
-    if (p->at == 0)
-        return resize(b, s, 2 * b->allocated);
-    memmove(b->bytes, b->bytes + p->at, b->filled - p->at);
-    b->filled -= p->at;
-    *p = place_moved(p);
-    return true;
+    if (p->at > 0) {
+        memmove(b->bytes, b->bytes + p->at, b->filled - p->at);
+        b->filled -= p->at;
+        *p = place_moved(p);
+        return true;
+    }
+    size_t most = block_record_max(s->shape), step = b->allocated / 2;
+    if (b->allocated >= most)
+        return too_long(b, s);
+    return enlarge(b, s, most - b->allocated < step ? most : b->allocated + step);
 }
 
-/* Reads once. Returns false if the block is complete. */
-static bool read_more(block *b, splitter *s, place *p) {
-    if (b->filled == b->allocated && (b->record_count > 0 || !widen(b, s, p)))
+/* The streamed record ends, at the end of the file if `file_ends`. Returns false if reading must end. */
+static bool keep_streamed(block *b, splitter *s, key_stream *k, bool file_ends) {
+    bool alone = file_ends && s->line == 0 && k->has_cr; /* see check_cr() */
+    if (cr_matters(s) && alone && !found_cr(b, s, 0))
         return false;
-    long long got = source_read(&s->source, b->bytes + b->filled, b->allocated - b->filled);
+    if (cr_matters(s) && !alone && k->ends_in_cr && s->shape->cr == INPUT_CR_UNDECIDED && !found_cr(b, s, s->line + 1))
+        return false;
+    b->streamed = true;
+    b->streamed_digest = key_stream_end(k);
+    b->records[b->record_count] = (input_record){b->bytes, BEGINNING_BYTES, b->bytes, BEGINNING_BYTES};
+    return keep(b, s, NULL, 1);
+}
+
+/* Hashes a record that is longer than the block, which has only its beginning. Returns false if the block is
+ * complete. */
+static bool stream_record(block *b, splitter *s, place *p) {
+    size_t fixed = s->shape->fixed_bytes, most = b->allocated - BEGINNING_BYTES;
+    char *from = b->bytes + BEGINNING_BYTES;
+    key_stream k;
+    key_stream_begin(&k, s->shape);
+    key_stream_add(&k, b->bytes, b->filled);
+    for (;;) {
+        long long got = source_read(&s->source, from, most);
+        if (got < 0)
+            return stop_with(b, s->source.name, 0, s->source.reason);
+        size_t n = (size_t)got, left = fixed != 0 ? (size_t)(fixed - k.byte_count) : n;
+        const char *end = fixed == 0 && n > 0 ? memchr(from, s->shape->end, n) : NULL;
+        size_t taken = end != NULL ? (size_t)(end - from) : n < left ? n : left;
+        key_stream_add(&k, from, taken);
+        b->filled = BEGINNING_BYTES + n;
+        if (n == 0 && fixed != 0) /* the rest of an incomplete record, which finish_file() reports */
+            return finish_file(b, s, p);
+        bool ends = fixed != 0 ? k.byte_count == fixed : end != NULL;
+        if (!ends && n > 0)
+            continue;
+        place_begin(p, BEGINNING_BYTES + taken + (end != NULL));
+        return keep_streamed(b, s, &k, n == 0) && (n > 0 || finish_file(b, s, p));
+    }
+}
+
+/* Reads once. Returns false if the block is complete. What follows a long record is no more than a block of the usual
+ * size, so that the next block need not be larger. */
+static bool read_more(block *b, splitter *s, place *p) {
+    if (b->filled == b->allocated && b->record_count > 0)
+        return false;
+    if (b->filled == b->allocated && p->at == 0 && key_can_stream(s->shape))
+        return stream_record(b, s, p);
+    if (b->filled == b->allocated && !widen(b, s, p))
+        return false;
+    size_t most = b->allocated - b->filled;
+    long long got = source_read(&s->source, b->bytes + b->filled, most < BLOCK_BYTES ? most : BLOCK_BYTES);
     if (got < 0)
         return stop_with(b, s->source.name, 0, s->source.reason);
     if (got == 0)
@@ -429,6 +541,8 @@ void block_fill(block *b, splitter *s) {
     }
     if (s->shape->digest != NULL)
         s->shape->digest(s->shape->digest_context, b->records, b->record_count, b->digests);
+    if (b->streamed)
+        b->digests[0] = b->streamed_digest;
     if (s->shape->mark != NULL)
         s->shape->mark(s->shape->mark_context, b->records, b->digests, b->record_count, b->marks);
     if (b->error_name == NULL)
@@ -436,8 +550,9 @@ void block_fill(block *b, splitter *s) {
 }
 
 void block_release(block *b) {
-    free(b->bytes);
-    free(b->keys);
+    (void)block_shrink(b);
+    free(b->own);
+    free(b->own_keys);
     free(b->records);
     free(b->digests);
     free(b->marks);

@@ -4,11 +4,15 @@
 
 #include "input.h"
 #include "input_source.h"
+#include "region.h"
 
 typedef struct block {
-    char *bytes;
+    char *bytes; /* `own`, or `longer` while a record is longer than that */
     size_t allocated, filled;
     char *keys; /* as large as bytes; NULL if keys are parts of their lines */
+    char *own, *own_keys;
+    region longer, longer_keys;
+    size_t reserved; /* for these two */
     input_record *records;
     uint64_t *digests; /* of the records; NULL if the shape has no digest function */
     bool *marks;       /* NULL if the shape has no mark function */
@@ -18,6 +22,9 @@ typedef struct block {
     const char *bom_name; /* NULL, or a file that starts in this block with a byte order mark */
     const char *cr_name;  /* NULL, or the file with the first line that ends in CR */
     uint64_t cr_line;     /* its number; 0: the file has CRs instead of newlines */
+
+    bool streamed; /* the first record is longer than a block: it has this digest */
+    uint64_t streamed_digest;
 
     bool last;              /* this is the last block */
     const char *error_name; /* NULL, or the file in which reading failed after these records */
@@ -44,13 +51,30 @@ typedef struct splitter {
     bool open;
     bool cr_noted; /* a line that ends in CR was found */
     uint64_t line; /* number of lines (or other records) of this file so far */
-    char *carry;   /* the beginning of a record, or bytes not yet split because the block has RECORDS_MAX records */
+    region carry;  /* the beginning of a record, or bytes not yet split because the block has RECORDS_MAX records */
     size_t carry_bytes;
     place carry_place; /* in those; its `at` is 0 */
+
+    /* Waits until a block may become `more` bytes larger. Returns false if reading is to be stopped. NULL: no limit. */
+    bool (*reserve)(void *context, size_t more);
+    void *reserve_context;
 } splitter;
 
 /* The notes for b->cr_line: for a line, and for 0. */
 extern const char BLOCK_CR_NOTE[], BLOCK_CR_ALONE[];
+
+/* Allocates all memory of a block, except what records longer than a block need. block_fill() calls it, too. Returns
+ * false if there is not enough. */
+bool block_allocate(block *b, const input_shape *shape);
+
+/* Returns the length of the longest record that may be kept, with its end. */
+size_t block_record_max(const input_shape *shape);
+
+/* Returns how many bytes a block has, without those for long records. */
+size_t block_memory(const input_shape *shape);
+
+/* Frees what a long record needed, after the records of the block were used. Returns the number of bytes. */
+size_t block_shrink(block *b);
 
 /* Fills the next block with records, until it is full, the input ends (`last`), or an error occurs. The records before
  * an error are in the block. */

@@ -173,7 +173,7 @@ static const char *unhex(input_record *r, char *buffer) {
     return NULL;
 }
 
-static void fold(input_record *r, char *buffer) {
+void key_fold(input_record *r, char *buffer) {
     for (size_t i = 0; i < r->key_bytes; i++) {
         char c = r->key[i];
         buffer[i] = (char)(c + (c >= 'A' && c <= 'Z') * ('a' - 'A'));
@@ -209,7 +209,7 @@ const char *key_of(const input_shape *shape, input_record *r, char *buffer, char
     else if (wrong == NULL && shape->hex)
         wrong = unhex(r, buffer);
     else if (wrong == NULL && shape->fold)
-        fold(r, buffer);
+        key_fold(r, buffer);
     if (wrong == NULL && shape->json_field != NULL && shape->json_typed && !shape->hex)
         set_type(r, is_number, buffer);
     return wrong;

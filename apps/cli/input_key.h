@@ -31,4 +31,7 @@ key_quotes key_quotes_of(const char *line, size_t line_bytes, char delim);
  * Returns NULL, or what is wrong with the record: a constant, or `reason`. */
 const char *key_of(const input_shape *shape, input_record *record, char *buffer, char *reason, size_t reason_bytes);
 
+/* Converts the ASCII letters of the key to lower case, in `buffer`, which may be where the key is. */
+void key_fold(input_record *record, char *buffer);
+
 #endif

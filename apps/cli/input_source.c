@@ -221,6 +221,8 @@ bool source_open(source *s, const char *path, const source_rules *rules) {
     if (rules->unpack &&
         !unpack_open(s->name, s->packed, s->packed_bytes, s->at_end, &s->unpacker, s->reason, sizeof s->reason))
         return false;
+    if (s->unpacker != NULL && !unpack_limit(s->unpacker, rules->unpack_memory))
+        return set_reason(s, "not enough memory");
     return !rules->lines || begin_text(s, rules);
 }
 

@@ -14,10 +14,11 @@
 
 /* How to read a file. If all are false, its bytes are passed on unchanged. */
 typedef struct source_rules {
-    bool unpack; /* decompress it if its first bytes are those of an archive */
-    bool lines;  /* it is text: skip a UTF-8 byte order mark at its beginning */
-    bool check;  /* refuse it if its first bytes, after decompression, are not text */
-    char end;    /* the end of a record; complete records of a pipe are not delayed to recognise the format */
+    bool unpack;            /* decompress it if its first bytes are those of an archive */
+    bool lines;             /* it is text: skip a UTF-8 byte order mark at its beginning */
+    bool check;             /* refuse it if its first bytes, after decompression, are not text */
+    uint64_t unpack_memory; /* see input.h */
+    char end; /* the end of a record; complete records of a pipe are not delayed to recognise the format */
 } source_rules;
 
 typedef struct source {

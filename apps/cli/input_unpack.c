@@ -16,9 +16,10 @@
  * zstd and lz4 share their skippable frames (5? 2a 4d 18 and a length). A file that begins with such frames is lz4 if
  * an lz4 frame follows them within the bytes read so far, up to 128 KiB, and otherwise zstd; pzstd writes such files.
  *
- * A damaged archive could request a window of gigabytes. zstd refuses more than 128 MiB by default (zstd --long=28 and
- * higher creates such archives); the limit for xz is 256 MiB, four times what its highest preset needs. bzip2 needs at
- * most 4 MB, lz4 9 MB. */
+ * An archive can request a window of gigabytes, from which the decompressor copies what occurred before. zstd --long
+ * makes one of 128 MiB, which is the most that zstd itself accepts by default; the highest preset of xz needs half of
+ * that. With little --memory, less is accepted. zstd -19 has a window of 8 MiB, and so has xz without options; bzip2
+ * needs at most 4 MB, lz4 9 MB. */
 #include "input_unpack.h"
 
 #include <assert.h>
@@ -26,6 +27,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "values.h"
 
 #ifdef CLI_WITH_ZLIB
 #include <zlib.h>
@@ -44,7 +47,6 @@
 #include <lz4frame.h>
 #endif
 
-#define XZ_MEMORY_MAX ((uint64_t)256 << 20)
 #define PIECE_MAX ((size_t)1 << 30) /* zlib and libbz2 count in unsigned int */
 
 typedef struct stream {
@@ -71,7 +73,8 @@ typedef struct format {
 
 struct unpacker {
     const format *format;
-    bool inside; /* in the middle of an archive */
+    bool inside;     /* in the middle of an archive */
+    uint64_t memory; /* limit */
     union {
 #ifdef CLI_WITH_ZLIB
         z_stream gzip;
@@ -98,6 +101,15 @@ static const char *damaged(unpacker *u, const char *detail) {
              detail);
     return u->reason;
 }
+
+#if defined CLI_WITH_ZSTD || defined CLI_WITH_LZMA
+static const char *too_much(unpacker *u) {
+    value_text limit;
+    snprintf(u->reason, sizeof u->reason, "the %s archive needs more than the %s that --memory leaves for it",
+             u->format->name, text_of_size(u->memory, limit));
+    return u->reason;
+}
+#endif
 
 static const char *cut(unpacker *u) {
     snprintf(u->reason, sizeof u->reason, "the %s archive is truncated: its end is missing", u->format->name);
@@ -206,13 +218,17 @@ static void gzip_close(unpacker *u) {
 #endif
 
 #ifdef CLI_WITH_ZSTD
-static bool zstd_open(unpacker *u) {
-    u->state.zstd = ZSTD_createDStream();
-    return u->state.zstd != NULL && !ZSTD_isError(ZSTD_initDStream(u->state.zstd));
+static bool zstd_again(unpacker *u) {
+    int window_log = 0;
+    while (u->memory >> (window_log + 1) != 0)
+        window_log++;
+    return !ZSTD_isError(ZSTD_initDStream(u->state.zstd)) &&
+           !ZSTD_isError(ZSTD_DCtx_setParameter(u->state.zstd, ZSTD_d_windowLogMax, window_log));
 }
 
-static bool zstd_again(unpacker *u) {
-    return !ZSTD_isError(ZSTD_initDStream(u->state.zstd));
+static bool zstd_open(unpacker *u) {
+    u->state.zstd = ZSTD_createDStream();
+    return u->state.zstd != NULL && zstd_again(u);
 }
 
 static const char *zstd_step(unpacker *u, stream *s) {
@@ -222,7 +238,9 @@ static const char *zstd_step(unpacker *u, stream *s) {
     s->in_bytes -= in.pos;
     s->out_bytes -= out.pos;
     if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
-        return "the zstd archive needs a window of more than 128 MiB: decompress it first, with zstd -d --long=31";
+        return u->memory < UNPACK_MEMORY_MAX ? too_much(u)
+                                             : "the zstd archive needs a window of more than 128 MiB: decompress it "
+                                               "first, with zstd -d --long=31";
     if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
         return "not enough memory";
     if (ZSTD_isError(result))
@@ -244,11 +262,11 @@ static void zstd_close(unpacker *u) {
 #ifdef CLI_WITH_LZMA
 static bool xz_open(unpacker *u) {
     u->state.xz = (lzma_stream)LZMA_STREAM_INIT;
-    return lzma_stream_decoder(&u->state.xz, XZ_MEMORY_MAX, 0) == LZMA_OK;
+    return lzma_stream_decoder(&u->state.xz, u->memory, 0) == LZMA_OK;
 }
 
 static bool xz_again(unpacker *u) {
-    return lzma_stream_decoder(&u->state.xz, XZ_MEMORY_MAX, 0) == LZMA_OK;
+    return lzma_stream_decoder(&u->state.xz, u->memory, 0) == LZMA_OK;
 }
 
 static const char *xz_step(unpacker *u, stream *s) {
@@ -270,7 +288,9 @@ static const char *xz_step(unpacker *u, stream *s) {
     case LZMA_MEM_ERROR:
         return "not enough memory";
     case LZMA_MEMLIMIT_ERROR:
-        return damaged(u, "it needs more than 256 MiB of memory");
+        return u->memory < UNPACK_MEMORY_MAX
+                   ? too_much(u)
+                   : "the xz archive needs more than 128 MiB of memory: decompress it first, with xz -d";
     default:
         return damaged(u, "");
     }
@@ -429,8 +449,10 @@ bool unpack_open(const char *name, const char *head, size_t head_bytes, bool at_
         return false;
     }
     unpacker *made = calloc(1, sizeof *made);
-    if (made != NULL)
+    if (made != NULL) {
         made->format = found;
+        made->memory = UNPACK_MEMORY_MAX;
+    }
     if (made == NULL || !found->open(made)) {
         snprintf(reason, reason_bytes, "not enough memory");
         if (made != NULL)
@@ -441,6 +463,13 @@ bool unpack_open(const char *name, const char *head, size_t head_bytes, bool at_
     made->inside = true;
     *u = made;
     return true;
+}
+
+bool unpack_limit(unpacker *u, uint64_t memory) {
+    if (memory == 0 || memory > UNPACK_MEMORY_MAX)
+        memory = UNPACK_MEMORY_MAX;
+    u->memory = memory > UNPACK_MEMORY_MIN ? memory : UNPACK_MEMORY_MIN;
+    return u->format->again(u);
 }
 
 /* After an archive: starts the next one, if there is one. Returns NULL, or what is wrong. */

@@ -5,9 +5,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* This many first bytes are enough to recognise a format, unless the file begins with a skippable frame. */
 #define UNPACK_HEAD_BYTES 10
+
+/* Archives that need the minimum are read whatever the limit is: those of gzip, bzip2 and lz4, and those of xz without
+ * options and zstd up to -19. Archives that need more than the maximum (zstd --long=28, for example) are always
+ * refused. */
+#define UNPACK_MEMORY_MIN ((uint64_t)10 << 20)
+#define UNPACK_MEMORY_MAX ((uint64_t)128 << 20)
 
 typedef struct unpacker unpacker;
 
@@ -22,6 +29,11 @@ const char *unpack_format_of(const char *head, size_t head_bytes);
  * file has the name of a compressed file but is empty or has only a part of the signature. */
 bool unpack_open(const char *name, const char *head, size_t head_bytes, bool at_end, unpacker **u, char *reason,
                  size_t reason_bytes);
+
+/* Sets a limit before the first step: unpack_step() refuses an archive that needs a window of more than `memory` bytes,
+ * or UNPACK_MEMORY_MIN if that is more. At first, and with 0, the limit is UNPACK_MEMORY_MAX. Returns false if there is
+ * not enough memory. */
+bool unpack_limit(unpacker *u, uint64_t memory);
 
 /* Decompresses from `in` to `out` as far as possible, and sets *used and *made to the bytes read and written. `at_end`
  * says that nothing follows `in`. Call it again while *made is not 0 or there is more input. Archives may be

@@ -20,7 +20,7 @@
 static const kith_hash SHARD_HASH = {.id = KITH_HASH_XXH3};
 
 typedef struct query {
-    const arguments *a;
+    arguments *a;
     const kith_filter *filter; /* NULL: on a server */
     redis_query *server;       /* NULL: in a file */
     uint64_t lookups;
@@ -129,8 +129,19 @@ static void look_up_keys(query *q) {
     }
 }
 
+/* The commands to a server contain the keys of a batch, and exist twice while they are sent. */
+static void limit_memory(query *q) {
+    arguments *a = q->a;
+    bool prints = !a->count && !a->quiet;
+    uint64_t held = q->filter != NULL && a->no_mmap ? kith_filter_memory(q->filter) : 0;
+    a->shape.digest_only = !prints && q->server == NULL;
+    feed_limit(a, (a->memory > held ? a->memory - held : 0) / (q->server != NULL ? 4 : 1),
+               prints && q->server == NULL ? "use -c or -q, which print no lines" : NULL);
+}
+
 static void look_up_inputs(query *q) {
-    const arguments *a = q->a;
+    arguments *a = q->a;
+    limit_memory(q);
     feed *f = feed_open("looking up", a->operands + 1, a->operand_count - 1, a, q->filter, &SHARD_HASH);
     while (feed_next(f))
         if (look_up(q, f->digests, f->records, f->n))

@@ -7,14 +7,19 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "redis_scan.h"
 #include "report.h"
 #include "uninterrupted.h"
+#include "values.h"
 
 enum { TIMEOUT_DEFAULT = 30, PASSWORD_BYTES_MAX = 4096 };
 
@@ -94,6 +99,7 @@ void redis_command_number(redis_command *c, uint64_t number) {
 void redis_command_begin(redis_command *c, const char *name) {
     c->count = 0;
     c->numbers = 0;
+    c->reply_bytes = 0;
     c->may_repeat = false;
     redis_command_text(c, name);
 }
@@ -108,7 +114,10 @@ void redis_command_free(redis_command *c) {
 
 redis_connection *redis_connection_new(const char *host, unsigned port, const redis_login *login) {
     redis_connection *c = allocate(sizeof *c);
-    *c = (redis_connection){.host = strdup(host), .port = port, .login = login};
+    memset(c, 0, sizeof *c);
+    c->host = strdup(host);
+    c->port = port;
+    c->login = login;
     if (c->host == NULL)
         fail("not enough memory");
     (void)snprintf(c->name, sizeof c->name, strchr(host, ':') != NULL ? "[%s]:%u" : "%s:%u", host, port);
@@ -119,6 +128,7 @@ redis_connection *redis_connection_new(const char *host, unsigned port, const re
 static void drop(redis_connection *c) {
     redisContext *context = c->context;
     c->context = NULL;
+    c->read_at = c->read_end = 0;
     if (context != NULL)
         redisFree(context);
 }
@@ -131,7 +141,20 @@ void redis_connection_free(redis_connection *c) {
     free(c);
 }
 
-/* Keeps the reason, and closes the connection: after an error, replies could no longer be matched to commands. */
+/* Keeps the reason, and closes the connection. Always returns false. */
+__attribute__((format(printf, 2, 3))) static bool give_up(redis_connection *c, const char *format, ...) {
+    char words[sizeof c->error - sizeof c->name - 2];
+    va_list details;
+    va_start(details, format);
+    (void)vsnprintf(words, sizeof words, format, details);
+    va_end(details);
+    (void)snprintf(c->error, sizeof c->error, "%s: %s", c->name, words);
+    drop(c);
+    return false;
+}
+
+/* Keeps the reason of hiredis, and closes the connection: after an error, replies could no longer be matched to
+ * commands. */
 static void lose(redis_connection *c, const char *doing) {
     int error = errno;
     const redisContext *context = c->context;
@@ -147,13 +170,105 @@ static void lose(redis_connection *c, const char *doing) {
     drop(c);
 }
 
-/* Sends one command of the login and checks that the reply is OK. */
-static bool ask(redis_connection *c, int word_count, const char **words) {
-    redisReply *reply = redisCommandArgv(c->context, word_count, words, NULL);
-    if (reply == NULL) {
-        lose(c, "");
-        return false;
+static bool append(redis_connection *c, const redis_command *call) {
+    if (call->count > INT_MAX)
+        fail("a command with %zu words is too long", call->count);
+    if (redisAppendCommandArgv(c->context, (int)call->count, call->words, call->bytes) == REDIS_OK)
+        return true;
+    lose(c, "");
+    return false;
+}
+
+double redis_seconds_now(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Waits until the socket has these events. Returns false, with c->error, after the deadline. */
+static bool wait_for(redis_connection *c, short events, double deadline, const char *missing) {
+    struct pollfd wanted = {c->context->fd, events, 0};
+    for (;;) {
+        double left = deadline - redis_seconds_now();
+        int ready = left > 0 ? poll(&wanted, 1, left < INT_MAX / 1000 ? (int)(left * 1000) + 1 : INT_MAX) : 0;
+        if (ready > 0 || (ready < 0 && errno != EINTR)) /* in an error, the next call says which */
+            return true;
+        if (ready == 0)
+            return give_up(c, "%s within %u s (--timeout)", missing, c->login->timeout_seconds);
     }
+}
+
+bool redis_connection_flush(redis_connection *c) {
+    if (c->context == NULL)
+        return false;
+    double deadline = redis_seconds_now() + c->login->timeout_seconds;
+    c->sent = true;
+    int done = 0;
+    while (!done) {
+        if (!wait_for(c, POLLOUT, deadline, "the server does not take the command"))
+            return false;
+        if (redisBufferWrite(c->context, &done) != REDIS_OK) {
+            lose(c, "");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_more(redis_connection *c, double deadline, bool begun) {
+    if (!wait_for(c, POLLIN, deadline, begun ? "the reply is not complete" : "no reply"))
+        return false;
+    ssize_t got = read(c->context->fd, c->read, sizeof c->read);
+    if (got == 0)
+        return give_up(c, "the server closed the connection");
+    if (got < 0 && errno != EINTR && errno != EAGAIN)
+        return give_up(c, "%s", strerror(errno));
+    c->read_at = 0;
+    c->read_end = got > 0 ? (size_t)got : 0;
+    return true;
+}
+
+/* hiredis gets the bytes of one reply only, and not before it is known that they are few enough. */
+redisReply *redis_connection_receive(redis_connection *c, const redis_command *call) {
+    double deadline = redis_seconds_now() + c->login->timeout_seconds;
+    size_t most = call->reply_bytes != 0 ? call->reply_bytes : REDIS_REPLY_BYTES;
+    redis_scan scan;
+    redis_scan_begin(&scan, most);
+    for (bool begun = false; c->context != NULL;) {
+        if (c->read_at == c->read_end && !read_more(c, deadline, begun))
+            return NULL;
+        size_t taken;
+        redis_scan_result result = redis_scan_next(&scan, c->read + c->read_at, c->read_end - c->read_at, &taken);
+        value_text limit;
+        if (result == REDIS_SCAN_TOO_LARGE) {
+            (void)give_up(c, "the reply to %s needs more than %s of memory, the limit for it", call->words[0],
+                          text_of_size(most, limit));
+            return NULL;
+        }
+        redisReader *reader = c->context->reader;
+        void *reply = NULL;
+        bool fed = redisReaderFeed(reader, c->read + c->read_at, taken) == REDIS_OK;
+        c->read_at += taken;
+        begun = begun || taken > 0;
+        if (fed && result == REDIS_SCAN_MORE)
+            continue;
+        if (fed && redisReaderGetReply(reader, &reply) == REDIS_OK && reply != NULL)
+            return reply;
+        (void)give_up(c, "%s", reader->err != 0 ? reader->errstr : "the reply is not one that kith knows");
+    }
+    return NULL;
+}
+
+/* Sends one command of the login and checks that the reply is OK. */
+static bool ask(redis_connection *c, size_t word_count, const char **words) {
+    redis_command call = {0};
+    redis_command_begin(&call, words[0]);
+    for (size_t i = 1; i < word_count; i++)
+        redis_command_text(&call, words[i]);
+    redisReply *reply = append(c, &call) && redis_connection_flush(c) ? redis_connection_receive(c, &call) : NULL;
+    redis_command_free(&call);
+    if (reply == NULL)
+        return false;
     bool good = reply->type != REDIS_REPLY_ERROR;
     if (!good) {
         (void)snprintf(c->error, sizeof c->error, "%s: %s said: %s", c->name, words[0], reply->str);
@@ -189,36 +304,5 @@ static bool open_connection(redis_connection *c) {
 
 bool redis_connection_queue(redis_connection *c, const redis_command *call) {
     c->sent = false;
-    if (c->context == NULL && !open_connection(c))
-        return false;
-    if (call->count > INT_MAX)
-        fail("a command with %zu words is too long", call->count);
-    if (redisAppendCommandArgv(c->context, (int)call->count, call->words, call->bytes) == REDIS_OK)
-        return true;
-    lose(c, "");
-    return false;
-}
-
-bool redis_connection_flush(redis_connection *c) {
-    if (c->context == NULL)
-        return false;
-    c->sent = true;
-    int done = 0;
-    while (!done)
-        if (redisBufferWrite(c->context, &done) != REDIS_OK) {
-            lose(c, "");
-            return false;
-        }
-    return true;
-}
-
-redisReply *redis_connection_receive(redis_connection *c) {
-    if (c->context == NULL)
-        return NULL;
-    void *reply = NULL;
-    errno = 0;
-    if (redisGetReply(c->context, &reply) == REDIS_OK && reply != NULL)
-        return reply;
-    lose(c, "");
-    return NULL;
+    return (c->context != NULL || open_connection(c)) && append(c, call);
 }

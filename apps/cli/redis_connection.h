@@ -13,7 +13,7 @@ typedef struct redis_login {
     const char *user; /* NULL: the default user */
     char *password;   /* NULL: none */
     unsigned database;
-    unsigned timeout_seconds; /* for connecting, and for each reply */
+    unsigned timeout_seconds; /* for connecting, and for each reply as a whole */
 } redis_login;
 
 /* Reads the password from --password-file or the environment variable REDISCLI_AUTH. Ends the tool if the file cannot
@@ -21,12 +21,16 @@ typedef struct redis_login {
 void redis_login_read(const arguments *a, const redis_address *address, redis_login *login);
 void redis_login_free(redis_login *login);
 
+/* Enough for replies that are a number, a short text or an error. */
+enum { REDIS_REPLY_BYTES = 16 << 10 };
+
 /* A command: its words are bytes in the caller's memory, which must stay there until the command was sent. */
 typedef struct redis_command {
     const char **words;
     size_t *bytes;
     size_t count, allocated;
-    bool may_repeat; /* running it twice does no harm, so it is sent again after a lost connection */
+    size_t reply_bytes; /* the most memory that its reply may need; 0: REDIS_REPLY_BYTES */
+    bool may_repeat;    /* running it twice does no harm, so it is sent again after a lost connection */
     char digits[2][24];
     size_t numbers; /* how many of `digits` are used */
 } redis_command;
@@ -37,6 +41,9 @@ void redis_command_text(redis_command *c, const char *text);
 void redis_command_number(redis_command *c, uint64_t number); /* at most two per command */
 void redis_command_free(redis_command *c);
 
+/* Seconds on a clock that only goes forward, for deadlines. */
+double redis_seconds_now(void);
+
 typedef struct redis_connection {
     char *host;
     unsigned port;
@@ -45,6 +52,9 @@ typedef struct redis_connection {
     redisContext *context; /* NULL: not connected */
     bool sent;             /* the last command may have reached the server */
     char error[640];       /* why the last call failed */
+
+    size_t read_at, read_end; /* bytes in `read` that do not belong to a reply yet */
+    char read[16 << 10];
 } redis_connection;
 
 /* Does not connect yet. */
@@ -55,11 +65,13 @@ void redis_connection_free(redis_connection *c);
  * log in. */
 bool redis_connection_queue(redis_connection *c, const redis_command *call);
 
-/* Sends everything that is queued. Returns false, with c->error, if the connection is lost. */
+/* Sends everything that is queued. Returns false, with c->error, if the connection is lost, or if the server does not
+ * take it within the timeout. */
 bool redis_connection_flush(redis_connection *c);
 
-/* Returns the reply to the oldest command that has none yet. Returns NULL, with c->error, if the connection is lost;
- * then it is closed, and the replies to all other commands are lost, too. */
-redisReply *redis_connection_receive(redis_connection *c);
+/* Returns the reply to `call`, the oldest command that has none yet. Returns NULL, with c->error, if the connection is
+ * lost, if the reply is not complete within the timeout, or if it needs more memory than call->reply_bytes. Then the
+ * connection is closed, and the replies to all other commands are lost, too. */
+redisReply *redis_connection_receive(redis_connection *c, const redis_command *call);
 
 #endif

@@ -15,6 +15,9 @@ enum {
     PAUSE_MILLISECONDS = 100, /* between attempts, while the cluster is not ready */
     REDIRECTS_AT_ONCE = 5,    /* after that many, each further redirection waits as well */
     NODES_MAX = 2000,         /* the largest clusters have 1,000 nodes */
+    SLOTS_BYTES = 16 << 20,   /* for the map: thousands of ranges with their replicas */
+    ASK_BYTES = 1 << 20,      /* for statistics, or the description of 512 shards */
+    ASK_BYTES_PER_KEY = 1024, /* for each byte of the key, which is a part of their names */
 };
 
 struct redis_link {
@@ -86,8 +89,9 @@ static bool read_slots(redis_link *link, redis_connection *node) {
     redis_command call = {0};
     redis_command_begin(&call, "CLUSTER");
     redis_command_text(&call, "SLOTS");
+    call.reply_bytes = SLOTS_BYTES;
     bool queued = redis_connection_queue(node, &call) && redis_connection_flush(node);
-    redisReply *reply = queued ? redis_connection_receive(node) : NULL;
+    redisReply *reply = queued ? redis_connection_receive(node, &call) : NULL;
     redis_command_free(&call);
     if (reply == NULL)
         return false;
@@ -179,12 +183,6 @@ static size_t node_named(redis_link *link, const char *text, const char *asked) 
     return node_of(link, *host != '\0' ? host : asked, (unsigned)port);
 }
 
-static double seconds_now(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void pause_a_while(void) {
     struct timespec t = {.tv_nsec = PAUSE_MILLISECONDS * 1000000L};
     (void)nanosleep(&t, NULL);
@@ -203,7 +201,7 @@ static void converse(redis_connection *node, const redis_command *commands, size
         sent = redis_connection_queue(node, &commands[i]);
     sent = sent && redis_connection_flush(node);
     for (size_t i = 0; sent && i < n; i++)
-        replies[i] = redis_connection_receive(node);
+        replies[i] = redis_connection_receive(node, &commands[i]);
 }
 
 /* Runs a command, or a transaction of n commands that begins with MULTI, on a node. If MULTI fails, the others are not
@@ -303,7 +301,7 @@ static size_t next_node(redis_link *link, unsigned slot, outcome result, const r
 static bool run(redis_link *link, const redis_guard *guard, const redis_command *commands, size_t n, unsigned slot,
                 redisReply **replies) {
     bool cluster = link->address->cluster, may_repeat = n == 1 && commands[0].may_repeat;
-    double deadline = seconds_now() + link->login.timeout_seconds;
+    double deadline = redis_seconds_now() + link->login.timeout_seconds;
     size_t target = link->owners[slot];
     bool asking = false;
     trouble last = {0};
@@ -325,7 +323,7 @@ static bool run(redis_link *link, const redis_guard *guard, const redis_command 
         if (!cluster && result != OUTCOME_LATER)
             redis_link_fail(link, call, replies[decides]);
         remember(&last, result, node, replies[decides]);
-        if (seconds_now() > deadline)
+        if (redis_seconds_now() > deadline)
             fail("%s: %s: gave up after %u s (--timeout): %s", link->address->text, call->words[0],
                  link->login.timeout_seconds, last.words);
         asking = false;
@@ -382,7 +380,7 @@ void redis_link_call_many(redis_link *link, const redis_command *commands, const
     for (size_t i = 0; i < link->node_count; i++)
         (void)redis_connection_flush(link->nodes[i]);
     for (size_t i = 0; i < n; i++)
-        replies[i] = redis_connection_receive(link->nodes[to[i]]);
+        replies[i] = redis_connection_receive(link->nodes[to[i]], &commands[i]);
     free(lost);
     /* A server may close a connection that was idle while the tool waited for input, so even without a cluster a lost
      * command is sent a second time. */
@@ -399,6 +397,7 @@ redisReply *redis_link_ask(redis_link *link, const char *name, const char *key, 
     redis_command_begin(&call, name);
     redis_command_bytes(&call, key, key_bytes);
     call.may_repeat = true;
+    call.reply_bytes = ASK_BYTES + ASK_BYTES_PER_KEY * key_bytes;
     redisReply *reply = redis_link_call(link, &call, redis_slot(key, key_bytes));
     if (reply->type == REDIS_REPLY_ERROR)
         redis_link_fail(link, &call, reply);

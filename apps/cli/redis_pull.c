@@ -15,6 +15,12 @@
 #include "report.h"
 #include "values.h"
 
+/* Both modules send at most so much at once. */
+#define CHUNK_BYTES_MAX ((size_t)16 << 20)
+
+/* Chunks of at least so many bytes on average, except for some, are taken: otherwise a pull might not end. */
+enum { CHUNK_BYTES_LEAST = 1024, SMALL_CHUNKS_MAX = 1 << 16 };
+
 typedef struct pull {
     const arguments *a;
     const redis_address *address;
@@ -29,6 +35,7 @@ static redisReply *next_chunk(const pull *p, const char *name, uint64_t cursor, 
     redis_command_bytes(&call, p->address->key, p->address->key_bytes);
     redis_command_number(&call, cursor);
     call.may_repeat = true;
+    call.reply_bytes = (p->a->memory < CHUNK_BYTES_MAX ? (size_t)p->a->memory : CHUNK_BYTES_MAX) + REDIS_REPLY_BYTES;
     redisReply *reply = redis_link_call(p->link, &call, redis_slot(p->address->key, p->address->key_bytes));
     bool good = reply->type == REDIS_REPLY_ARRAY && reply->elements == parts;
     for (size_t i = 0; good && i + 1 < parts; i++)
@@ -49,9 +56,14 @@ static noreturn void fail_size(const pull *p) {
     fail("%s: the chunks that the server sent do not add up to the size that it named", p->address->text);
 }
 
+static void check_chunks(const pull *p, uint64_t chunks, uint64_t byte_count) {
+    if (chunks > SMALL_CHUNKS_MAX + byte_count / CHUNK_BYTES_LEAST)
+        fail("%s: the server sends the filter in chunks that are too small", p->address->text);
+}
+
 static void pull_filter(const pull *p) {
     char *bytes = NULL;
-    uint64_t cursor = 0, total = 0, used = 0;
+    uint64_t cursor = 0, total = 0, used = 0, chunks = 0;
     do {
         redisReply *reply = next_chunk(p, "KITH.DUMP", cursor, 3);
         uint64_t size = (uint64_t)reply->element[1]->integer;
@@ -68,6 +80,7 @@ static void pull_filter(const pull *p) {
         if (data->len > 0)
             memcpy(bytes + used, data->str, data->len);
         used += data->len;
+        check_chunks(p, ++chunks, used);
         progress_of("receiving", used);
         cursor = (uint64_t)reply->element[0]->integer;
         freeReplyObject(reply);
@@ -113,8 +126,9 @@ static void pull_redisbloom(const pull *p, redis_dump_type type) {
         const redisReply *data = reply->element[1];
         cursor = (uint64_t)reply->element[0]->integer;
         if (cursor != 0) {
+            memory_check(p->a, dump.byte_count + data->len, p->address->text);
             redis_dump_add(&dump, &(redis_chunk){cursor, data->str, data->len});
-            memory_check(p->a, dump.byte_count, p->address->text);
+            check_chunks(p, dump.chunk_count, dump.byte_count);
             progress_of("receiving", dump.byte_count);
         }
         freeReplyObject(reply);

@@ -13,6 +13,8 @@
 #include "redis_type.h"
 #include "report.h"
 
+enum { RESULT_BYTES = 160 }; /* of memory for the result of one key */
+
 typedef struct part {
     const char *key;
     size_t key_bytes;
@@ -106,6 +108,7 @@ static void prepare(redis_query *q, const part *p, const input_record *records, 
     for (size_t i = 0; i < p->key_count; i++)
         redis_command_bytes(lookup, records[p->keys[i]].key, records[p->keys[i]].key_bytes);
     type->may_repeat = lookup->may_repeat = true;
+    lookup->reply_bytes = REDIS_REPLY_BYTES + p->key_count * RESULT_BYTES;
     q->slots[call] = q->slots[call + 1] = p->slot;
 }
 

@@ -98,8 +98,9 @@ static void add_batch(const split *s, const feed *f) {
 }
 
 static void read_keys(const split *s) {
-    const arguments *a = s->a;
+    arguments limited = *s->a, *a = &limited;
     const kith_hash plain = {.id = KITH_HASH_XXH3};
+    feed_limit(a, feed_left(a, a->memory / 2), NULL); /* the builders have the other half */
     feed *f = feed_open("reading", a->operands, a->operand_count - 1, a, NULL, &plain);
     while (feed_next(f))
         add_batch(s, f);

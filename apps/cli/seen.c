@@ -1,6 +1,6 @@
 /* seen.c: an exact set of keys: the keys one after the other, and an index with 8 bytes per slot.
  *
- *     store   | word | length | key bytes [ length | line bytes ] | word | length | …        append only, never moved
+ *     store   | word | length | key bytes [ length | line bytes ] | word | length | …        append only
  *
  *     index   | section 0: buckets | section 1: buckets | … SECTIONS of equal size
  *     bucket  | slot | slot | … BUCKET of them, one cache line, filled from the left |
@@ -11,8 +11,12 @@
  * A key is in its section, in bucket  tag * buckets / 2^24  or, if that is full, in the next bucket with a free slot;
  * the search wraps around at the end of the section. Section and tag determine the bucket for any number of buckets, so
  * growing needs neither the digests nor the keys. It is done in place, from the last section to the first: each section
- * is spread over its new, larger range. Store and index reserve address space for the whole memory limit; the system
- * provides pages when they are first touched.
+ * is spread over its new, larger range.
+ *
+ * Store and index reserve address space for the whole memory limit; the system provides pages when they are first
+ * touched. If address space is limited (ulimit -v, or a system without memory overcommit), they begin small and grow by
+ * an eighth at a time, which may move them. How much they ask for then depends only on the keys, never on what is left:
+ * keys that fit under one limit fit under every higher one.
  *
  * A table of kith/table.h over (digest, offset) would need 17 bytes per slot, because its result must be exact. Here a
  * wrong tag only costs one comparison of keys, so a slot needs only 36 bits of the digest. With m buckets per section,
@@ -46,6 +50,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "region.h"
 #include "report.h"
 #include "values.h"
 
@@ -58,16 +63,16 @@
 #define SLOTS_FIRST 16
 #define GROUP 64
 #define RESERVE_MIN ((uint64_t)1 << 20) /* a little more than the first index */
+#define GROWTH_SHARE 8                  /* a region grows by an eighth: at most so much address space is wasted */
 #define BUDGET_STEP ((uint64_t)1 << 16)
 
 static_assert(TAG_BITS + PLACE_BITS == 64, "a slot is a word");
 
 struct seen {
-    uint64_t *slots;
+    region index, store;
     uint64_t section_slots, section_full;
-    uint32_t *used; /* slots in use, per section */
-    char *store;
-    uint64_t index_reserved, store_reserved, store_used; /* bytes */
+    uint32_t *used;      /* slots in use, per section */
+    uint64_t store_used; /* bytes */
     uint64_t count;
     seen_budget *budget;
     uint64_t reserved; /* bytes of the budget reserved for this set, in use or not yet */
@@ -78,24 +83,31 @@ struct seen {
 
 /* ---- memory ---- */
 
-/* Reserves address space; the system provides pages when they are first touched. A system without memory overcommit may
- * refuse the whole limit; then less is reserved. */
-static void *reserve(uint64_t byte_count, uint64_t *reserved) {
-    *reserved = byte_count < SIZE_MAX / 2 ? byte_count : SIZE_MAX / 2;
-    if (*reserved < RESERVE_MIN)
-        *reserved = RESERVE_MIN;
-    for (;; *reserved /= 2) {
-        void *block =
-            mmap(NULL, (size_t)*reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (block != MAP_FAILED) {
+/* Returns true if the system gives address space for index and store at once, and leaves plenty for everything else. */
+static bool is_ample(uint64_t limit) {
+    static const uint64_t OTHERS = UINT64_C(1) << 30;
+    region probe = {NULL, 0};
+    if (limit > SIZE_MAX / 8 || !region_grow(&probe, (size_t)(4 * limit + OTHERS)))
+        return false;
+    region_free(&probe);
+    return true;
+}
+
+static void reserve(region *r, uint64_t byte_count) {
+    if (!region_grow(r, (size_t)byte_count))
+        fail("not enough memory");
 #ifdef MADV_HUGEPAGE
-            (void)madvise(block, (size_t)*reserved, MADV_HUGEPAGE);
+    (void)madvise(r->bytes, r->allocated, MADV_HUGEPAGE);
 #endif
-            return block;
-        }
-        if (*reserved / 2 < RESERVE_MIN)
-            fail("not enough memory");
-    }
+}
+
+/* Returns false if there is not enough memory. */
+static bool extend(seen *s, region *r, uint64_t byte_count) {
+    if (byte_count <= r->allocated)
+        return true;
+    uint64_t wanted = byte_count + byte_count / GROWTH_SHARE;
+    s->no_memory = wanted > SIZE_MAX || !region_grow(r, (size_t)wanted);
+    return !s->no_memory;
 }
 
 static size_t index_bytes(uint64_t section_slots) {
@@ -151,7 +163,7 @@ static const char *get_length(const char *from, size_t *length) {
 
 static inline bool entry_is(const seen *s, uint64_t place, const input_record *r) {
     size_t length;
-    const char *key = get_length(s->store + place + s->word_bytes, &length);
+    const char *key = get_length(s->store.bytes + place + s->word_bytes, &length);
     return length == r->key_bytes && (length == 0 || memcmp(key, r->key, length) == 0);
 }
 
@@ -168,16 +180,18 @@ static bool append(seen *s, const input_record *r, uint64_t *place) {
     uint64_t most = s->word_bytes + LENGTH_MAX + r->key_bytes + (s->keep_lines ? LENGTH_MAX + r->line_bytes : 0);
     if (!reserve_budget(s, most))
         return false;
-    if (most > s->store_reserved - s->store_used || s->store_used + most > PLACE_MASK) {
+    if (s->store_used + most > PLACE_MASK) {
         s->no_memory = true;
         return false;
     }
+    if (!extend(s, &s->store, s->store_used + most))
+        return false;
     *place = s->store_used;
-    char *to = s->store + *place; /* new pages are zero, and so is the word */
+    char *to = s->store.bytes + *place; /* new pages are zero, and so is the word */
     to = put_bytes(to + s->word_bytes, r->key, r->key_bytes);
     if (s->keep_lines)
         to = put_bytes(to, r->line, r->line_bytes);
-    s->store_used = (uint64_t)(to - s->store);
+    s->store_used = (uint64_t)(to - s->store.bytes);
     s->count++;
     return true;
 }
@@ -190,8 +204,12 @@ static inline uint64_t tag_of(uint64_t digest) {
     return tag + (tag == 0);
 }
 
+static inline uint64_t *slots_of(const seen *s) {
+    return (uint64_t *)(void *)s->index.bytes;
+}
+
 static inline uint64_t *section_of(const seen *s, uint64_t digest) {
-    return s->slots + (digest >> (64 - SECTION_BITS)) * s->section_slots;
+    return slots_of(s) + (digest >> (64 - SECTION_BITS)) * s->section_slots;
 }
 
 /* Returns the first slot of the bucket of a key. */
@@ -245,16 +263,17 @@ static void spread(const uint64_t *from, uint64_t from_slots, uint64_t *to, uint
  * later sections, which have been moved already. */
 static bool grow(seen *s) {
     uint64_t old_slots = s->section_slots, new_slots = (old_slots + old_slots / 4 + 7) / 8 * 8;
-    if (!reserve_budget(s, index_bytes(new_slots) - index_bytes(old_slots)))
+    if (!reserve_budget(s, index_bytes(new_slots) - index_bytes(old_slots)) ||
+        !extend(s, &s->index, index_bytes(new_slots)))
         return false;
-    uint64_t *old = index_bytes(new_slots) > s->index_reserved ? NULL : malloc((size_t)old_slots * sizeof *old);
+    uint64_t *slots = slots_of(s), *old = malloc((size_t)old_slots * sizeof *old);
     if (old == NULL) {
         s->no_memory = true;
         return false;
     }
     for (uint64_t section = SECTIONS; section-- > 0;) {
-        memcpy(old, s->slots + section * old_slots, (size_t)old_slots * sizeof *old);
-        spread(old, old_slots, s->slots + section * new_slots, new_slots);
+        memcpy(old, slots + section * old_slots, (size_t)old_slots * sizeof *old);
+        spread(old, old_slots, slots + section * new_slots, new_slots);
     }
     free(old);
     set_section_slots(s, new_slots);
@@ -267,8 +286,9 @@ seen *seen_new(seen_budget *budget, size_t word_bytes, bool keep_lines) {
     seen *s = allocate(sizeof *s);
     *s = (seen){.budget = budget, .word_bytes = word_bytes, .keep_lines = keep_lines};
     set_section_slots(s, SLOTS_FIRST);
-    s->slots = reserve(budget->limit, &s->index_reserved);
-    s->store = reserve(budget->limit, &s->store_reserved);
+    uint64_t each = budget->limit > RESERVE_MIN && is_ample(budget->limit) ? budget->limit : RESERVE_MIN;
+    reserve(&s->index, each);
+    reserve(&s->store, each);
     s->used = allocate(SECTIONS * sizeof *s->used);
     memset(s->used, 0, SECTIONS * sizeof *s->used);
     return s;
@@ -290,7 +310,7 @@ PREFETCH void prefetch_entries(const seen *s, const input_record *records, const
         unsigned found = matches(bucket, tag);
         if (found == 0)
             continue;
-        const char *entry = s->store + (bucket[__builtin_ctz(found)] & PLACE_MASK) - 1;
+        const char *entry = s->store.bytes + (bucket[__builtin_ctz(found)] & PLACE_MASK) - 1;
         __builtin_prefetch(entry);
         __builtin_prefetch(entry + records[i].key_bytes);
     }
@@ -321,31 +341,31 @@ static bool look(seen *s, const input_record *r, uint64_t digest, bool *is_new, 
 
 bool seen_add_many(seen *s, const input_record *records, const uint64_t *digests, size_t n, bool *is_new,
                    char **words) {
+    uint64_t places[INPUT_BATCH]; /* the store may move until the last key is added */
+    assert(n <= INPUT_BATCH);
     if (s->over_limit || s->no_memory)
         return false;
     for (size_t first = 0; first < n; first += GROUP) {
         size_t group = n - first < GROUP ? n - first : GROUP;
         prefetch_slots(s, digests + first, group);
         prefetch_entries(s, records + first, digests + first, group);
-        for (size_t i = first; i < first + group; i++) {
-            uint64_t place;
-            if (!look(s, &records[i], digests[i], &is_new[i], &place))
+        for (size_t i = first; i < first + group; i++)
+            if (!look(s, &records[i], digests[i], &is_new[i], &places[i]))
                 return false;
-            if (words != NULL)
-                words[i] = s->store + place;
-        }
     }
+    for (size_t i = 0; words != NULL && i < n; i++)
+        words[i] = s->store.bytes + places[i];
     return true;
 }
 
 bool seen_next(const seen *s, uint64_t *cursor, const char **line, size_t *line_bytes, const char **word) {
     if (*cursor == s->store_used)
         return false;
-    *word = s->store + *cursor;
+    *word = s->store.bytes + *cursor;
     *line = get_length(*word + s->word_bytes, line_bytes);
     if (s->keep_lines)
         *line = get_length(*line + *line_bytes, line_bytes);
-    *cursor = (uint64_t)(*line + *line_bytes - s->store);
+    *cursor = (uint64_t)(*line + *line_bytes - s->store.bytes);
     return true;
 }
 
@@ -359,8 +379,8 @@ uint64_t seen_bytes(const seen *s) {
 
 void seen_free(seen *s) {
     atomic_fetch_sub_explicit(&s->budget->used, s->reserved, memory_order_relaxed);
-    munmap(s->slots, (size_t)s->index_reserved);
-    munmap(s->store, (size_t)s->store_reserved);
+    region_free(&s->index);
+    region_free(&s->store);
     free(s->used);
     free(s);
 }

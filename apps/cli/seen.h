@@ -26,8 +26,9 @@ typedef struct seen seen;
 seen *seen_new(seen_budget *budget, size_t word_bytes, bool keep_lines);
 
 /* Adds the keys of at most INPUT_BATCH records in order. digests[i] is any good 64-bit hash of key i. Sets is_new[i] if
- * key i was not in the set, and words[i] to the word of its entry, which is unaligned and lives as long as the set
- * (`words` is NULL if word_bytes is 0). Returns false if there is not enough memory; no more keys can be added then. */
+ * key i was not in the set, and words[i] to the word of its entry, which is unaligned and valid until the next
+ * call (`words` is NULL if word_bytes is 0). Returns false if there is not enough memory; no more keys can be added
+ * then. */
 bool seen_add_many(seen *s, const input_record *records, const uint64_t *digests, size_t n, bool *is_new, char **words);
 
 /* Ends the tool after seen_add_many() returned false, with advice. Call it in the main thread. */

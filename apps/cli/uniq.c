@@ -228,10 +228,10 @@ static void put_counts(work *w) {
     }
 }
 
-static void begin_exact(work *w) {
-    const arguments *a = w->a;
+static void begin_exact(work *w, arguments *a) {
+    feed_limit(a, feed_share(a), NULL);
     size_t word_bytes = a->count ? sizeof(uint64_t) : a->duplicates ? 1 : 0;
-    w->budget.limit = a->memory;
+    w->budget.limit = a->memory - feed_share(a);
     w->seen = seen_new(&w->budget, word_bytes, a->count && !key_is_line(&a->shape));
     if (a->threads > 1 && !a->count && a->drop == NULL) /* counts are printed in the order of one set */
         w->readers = seen_new(&w->budget, word_bytes, false);
@@ -465,14 +465,17 @@ static void begin_filter(work *w, arguments *a) {
     }
     kith_plan plan = plan_must(w->filter, w->filter_name);
     memory_check(a, plan.file_bytes * (1 + a->duplicates), w->filter_name);
-    filter_limit(w->filter, a, a->duplicates ? a->memory / 2 : 0); /* the second filter inherits this limit */
+    bool grows = (kith_filter_capabilities(w->filter) & KITH_CAN_GROW) != 0;
+    uint64_t share = grows ? feed_share(a) : feed_left(a, plan.file_bytes * (1 + a->duplicates));
+    /* the second filter inherits this limit */
+    filter_limit(w->filter, a, a->duplicates ? a->memory / 2 + share / 2 : grows ? share : 0);
+    feed_limit(a, share, NULL);
     if (a->duplicates) {
         kith_status status = kith_filter_create_like(w->filter, NULL, &w->again);
         if (status != KITH_OK)
             fail("%s", kith_status_text(status));
     }
     value_text rate, size;
-    bool grows = (kith_filter_capabilities(w->filter) & KITH_CAN_GROW) != 0;
     if (a->verbose)
         note("%s of memory for the filter%s%s", text_of_size(plan.file_bytes * (1 + a->duplicates), size),
              a->duplicates ? " and a second one for repeated lines" : "", grows ? ", more as it grows" : "");
@@ -504,7 +507,7 @@ static void check(const arguments *a) {
         fail("--fixed: binary records are not printed to a terminal");
     value_text limit;
     if (a->verbose && !filter)
-        note("up to %s of memory for keys", text_of_size(a->memory, limit));
+        note("up to %s of memory for keys", text_of_size(a->memory - feed_share(a), limit));
 }
 
 static void begin_drop(work *w) {
@@ -521,7 +524,7 @@ int command_uniq(const arguments *given) {
     work w = {.a = a};
     bool exact = a->rate == 0 && a->state == NULL;
     if (exact)
-        begin_exact(&w);
+        begin_exact(&w, a);
     else
         begin_filter(&w, a);
     if (a->drop != NULL)

@@ -54,6 +54,28 @@ KITH_API void kith_digest_many(const kith_hash *hash, const kith_key *keys, size
 KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t key_bytes, size_t n,
                                  uint64_t *digests);
 
+/* ---- keys in pieces: for keys that are too large for memory ---- */
+
+/* The digest of a key of which the first pieces are known. It is plain bytes without pointers: it needs no cleanup, may
+ * be stored at any address, and may be copied, to continue one beginning in several ways. Do not store it in files:
+ * its layout depends on the version of the library. With SipHash it contains the secret key in part, so it is as
+ * secret. */
+typedef struct kith_digest_state {
+    uint64_t words[80];
+} kith_digest_state;
+
+/* Compute the digest of a key whose bytes come in pieces. kith_digest_begin() starts a key, kith_digest_update()
+ * appends a piece of any size (`piece` may be NULL if piece_bytes is 0), and kith_digest_end() returns the same as
+ * kith_digest() of all pieces joined, however the key was cut. kith_digest_end() does not change the state, so more
+ * pieces may follow; the result is that of the key so far. A key may have up to 2^64 - 1 bytes.
+ *
+ * Nothing can fail, and nothing is allocated. A call of kith_digest_update() costs about 50 ns beyond the hashing
+ * itself, so use pieces of some kilobytes, and kith_digest() for keys that are in memory as a whole. Different threads
+ * may use different states. */
+KITH_API void kith_digest_begin(kith_digest_state *state, const kith_hash *hash);
+KITH_API void kith_digest_update(kith_digest_state *state, const void *piece, size_t piece_bytes);
+KITH_API uint64_t kith_digest_end(const kith_digest_state *state);
+
 /* ---- families of hash functions: for tables and experiments ----
  *
  * A family is a set of functions from 64-bit words to 64-bit words, from which one function is drawn at random. It is

@@ -546,6 +546,106 @@ TEST(lines_of_every_length_come_whole_across_blocks) {
     }
 }
 
+/* ---- keys that are hashed as they are read ---- */
+
+static void digest_each(const void *context, const input_record *records, size_t n, uint64_t *digests) {
+    for (size_t i = 0; i < n; i++)
+        digests[i] = kith_digest(context, records[i].key, records[i].key_bytes);
+}
+
+static bytes read_digests(input_shape shape, unsigned threads, uint64_t *skipped) {
+    shape.threads = threads;
+    shape.digest = digest_each;
+    shape.digest_context = &shape.hash;
+    bytes got = {NULL, 0, 0};
+    input *in = input_open(path_list, path_count, &shape);
+    const input_record *records;
+    for (size_t n; (n = input_next(in, &records)) > 0;)
+        put(&got, input_digests(in), n * sizeof(uint64_t));
+    *skipped = input_skipped(in);
+    input_close(in);
+    return got;
+}
+
+/* Lines around the size of a block and of the pieces that are read, with CRs at every place where a line may be cut. */
+static void put_long_lines(void) {
+    bytes content = {NULL, 0, 0};
+    for (unsigned i = 0; i < 60; i++) {
+        size_t n = i % 3 == 0 ? random_word() % 100 : INPUT_RECORD_BYTES * (1 + i % 4) - 600 + random_word() % 1200;
+        char *line = malloc(n + 3);
+        for (size_t at = 0; at < n; at++) {
+            char c = (char)(random_word() >> 7);
+            line[at] = c == '\n' || c == '\0' ? '\r' : c;
+        }
+        for (size_t at = n < 2000 ? 0 : n - 2000; at < n; at++)
+            line[at] = '\r';
+        if (i % 5 == 0)
+            line[n++] = 'x';
+        if (i < 59)
+            line[n++] = '\n';
+        put(&content, line, n);
+        free(line);
+        if (i == 30 || i == 59) {
+            file_of(content.at, content.used);
+            content.used = 0;
+        }
+    }
+    free(content.at);
+}
+
+TEST(long_keys_have_the_same_digests_when_they_are_hashed_as_they_are_read) {
+    static const kith_hash HASHES[] = {{KITH_HASH_XXH3, 7, {0}}, {KITH_HASH_SIPHASH, 0, {1, 2, 3}}};
+    state = 99;
+    for (unsigned round = 0; round < 12; round++) {
+        input_shape shape = lines();
+        shape.hash = HASHES[round % 2];
+        shape.skip_bad = true;
+        shape.cr = round % 3 == 0 ? INPUT_CR_STRIP : INPUT_CR_KEEP;
+        shape.fold = round % 4 >= 2;
+        if (round >= 10) {
+            shape.cr = INPUT_CR_KEEP;
+            shape.fixed_bytes = round == 10 ? INPUT_RECORD_BYTES + 1 : 3 * INPUT_RECORD_BYTES;
+        }
+        put_long_lines();
+        for (unsigned threads = 1; threads <= 2; threads++) {
+            uint64_t skipped, skipped_streamed;
+            shape.digest_only = false;
+            shape.memory = 0;
+            bytes whole = read_digests(shape, threads, &skipped);
+            shape.digest_only = true;
+            shape.memory = 1;
+            bytes streamed = read_digests(shape, threads, &skipped_streamed);
+            CHECK(whole.used > 0);
+            CHECK_EQ_U64(whole.used, streamed.used);
+            CHECK(memcmp(whole.at, streamed.at, whole.used) == 0);
+            CHECK_EQ_U64(skipped, skipped_streamed);
+            free(whole.at);
+            free(streamed.at);
+        }
+        remove_files();
+    }
+}
+
+/* Together, blocks that are in use never have more than the limit. */
+TEST(long_lines_wait_for_the_blocks_before_them) {
+    bytes wanted = {NULL, 0, 0}, content = {NULL, 0, 0};
+    for (unsigned i = 0; i < 40; i++) {
+        size_t n = INPUT_RECORD_BYTES * (1 + i % 7) - i;
+        char *line = malloc(n);
+        memset(line, 'a' + (int)i % 26, n);
+        line[n - 1] = '\n';
+        put(&content, line, n);
+        put_record(&wanted, line, n - 1, line, n - 1);
+        free(line);
+    }
+    file_of(content.at, content.used);
+    input_shape shape = lines();
+    shape.memory = 7 * INPUT_RECORD_BYTES;
+    expect_bytes(&shape, &wanted, 0);
+    free(content.at);
+    free(wanted.at);
+}
+
 /* The pipe stays open: a line that was delayed to recognise the format would never arrive. */
 TEST(closing_early_stops_a_reader_that_waits) {
     for (int nul_ended = 0; nul_ended < 2; nul_ended++) {

@@ -1,6 +1,11 @@
 /* Tests seen.c of the tool, the exact set, with keys that have equal digests. */
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "check.h"
 #include "cli/seen.h"
+#include "sanitizer.h"
 #include "splitmix.h"
 
 static seen_budget budget = {UINT64_C(1) << 30, 0};
@@ -117,6 +122,48 @@ TEST(long_keys_are_supported) {
     CHECK(add(s, key, LONG, 1) && !add(s, key, LONG - 1, 1) && !add(s, key, LONG, 1));
     seen_free(s);
     free(key);
+}
+
+/* With little address space, index and store begin small and are moved as they grow; words are valid nevertheless. The
+ * child process has the limit. */
+TEST(a_set_grows_where_address_space_is_limited) {
+    if (UNDER_SANITIZER)
+        return;
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        struct rlimit limit = {(rlim_t)400 << 20, (rlim_t)400 << 20};
+        bool good = setrlimit(RLIMIT_AS, &limit) == 0;
+        seen_budget ample = {UINT64_C(1) << 40, 0};
+        seen *s = seen_new(&ample, 8, false);
+        enum { KEYS = 300000, KEY_BYTES = 100, BATCH = INPUT_BATCH };
+        static char keys[BATCH][KEY_BYTES];
+        for (uint64_t round = 0; round < 2; round++)
+            for (uint64_t first = 0; first < KEYS; first += BATCH) {
+                input_record records[BATCH];
+                uint64_t digests[BATCH];
+                bool is_new[BATCH];
+                char *words[BATCH];
+                for (uint64_t i = 0; i < BATCH; i++) {
+                    uint64_t key = first + i;
+                    memcpy(keys[i], &key, sizeof key);
+                    records[i] = record_of(keys[i], KEY_BYTES);
+                    digests[i] = splitmix_mix(key + 1);
+                }
+                good = good && seen_add_many(s, records, digests, BATCH, is_new, words);
+                for (uint64_t i = 0; good && i < BATCH; i++) {
+                    uint64_t word, expected = round == 0 ? 0 : first + i;
+                    memcpy(&word, words[i], sizeof word);
+                    good = is_new[i] == (round == 0) && word == expected;
+                    word = first + i;
+                    memcpy(words[i], &word, sizeof word);
+                }
+            }
+        _exit(good ? 0 : 1);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* Two sets together stay within the limit, and until both are full nothing is lost. */

@@ -109,6 +109,7 @@ void *aligned_alloc(size_t alignment, size_t bytes) {
 #endif
 WRAP(void *, mmap64, (void *at, size_t bytes, int protection, int flags, int fd, off64_t offset),
      (at, bytes, protection, flags, fd, offset), MAP_FAILED)
+WRAP(void *, mremap, (void *at, size_t bytes, size_t more, int flags), (at, bytes, more, flags), MAP_FAILED)
 
 /* ---- opening and closing ---- */
 

@@ -1,6 +1,7 @@
 """A server for tests that gives the replies that a test wants, including those that no real server gives.
 
-    with Fake(reply) as fake: …        reply(args) returns bytes to send, Cut bytes, DROP or SILENT
+    with Fake(reply) as fake: …        reply(args) returns bytes to send, Cut bytes, DROP or SILENT, or a generator of
+                                       bytes that are sent one after the other
 
 `args` is a list of bytes. fake.calls has all commands so far.
 """
@@ -78,7 +79,8 @@ class Fake:
                     return
                 if reply is SILENT:
                     continue
-                connection.sendall(reply)
+                for piece in [reply] if isinstance(reply, bytes) else reply:
+                    connection.sendall(piece)
                 if isinstance(reply, Cut):
                     return
         except (OSError, ValueError):

@@ -34,6 +34,17 @@ class Tool:
               f"kith {' '.join(map(str, args))}\n  status {done.returncode}, not {status}\n  {self.err}")
         return self.out
 
+    def peak(self, *args):
+        """Runs kith and returns the most memory that it had, in bytes. Its exit status and stderr are in self. What
+        Python itself has, about 20 MB, is the least that the system reports."""
+        with open(self.path("peak.err"), "wb") as err:
+            started = subprocess.Popen([KITH, *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=err, cwd=self.folder, env={**os.environ, "TMPDIR": str(self.folder)})
+            _, status, usage = os.wait4(started.pid, 0)
+            started.returncode = self.status = os.waitstatus_to_exitcode(status)
+        self.err = self.path("peak.err").read_text(errors="replace")
+        return usage.ru_maxrss * 1024
+
     def fails(self, *args, says=(), **more):
         """The command fails with one line on stderr that contains all words of `says`."""
         self(*args, status=2, **more)

@@ -77,6 +77,59 @@ TEST(digest_many_equals_single_digests) {
     CHECK_OK(kith_cpu_use("auto"));
 }
 
+/* All lengths around the sizes at which XXH3 changes its method (16, 128, 240), its buffer (256) and its block (1024),
+ * cut in two at every point. The state is moved between the pieces, to an odd address, too. */
+TEST(a_key_in_two_pieces_has_the_same_digest_wherever_it_is_cut) {
+    enum { MOST = 1100 };
+    uint8_t key[MOST], moved[sizeof(kith_digest_state) + 1];
+    for (size_t i = 0; i < MOST; i++)
+        key[i] = (uint8_t)(i * 167 + (i >> 8) + 3);
+    for (size_t h = 0; h < sizeof HASHES / sizeof *HASHES; h++) {
+        for (size_t length = 0; length <= MOST; length += length < 300 || length > 1000 ? 1 : 29) {
+            uint64_t expected = kith_digest(&HASHES[h], key, length);
+            for (size_t cut = 0; cut <= length; cut++) {
+                kith_digest_state state, other;
+                kith_digest_begin(&state, &HASHES[h]);
+                kith_digest_update(&state, key, cut);
+                memcpy(moved + 1, &state, sizeof state);
+                memset(&state, 0xa5, sizeof state);
+                memcpy(&other, moved + 1, sizeof other);
+                kith_digest_update(&other, key + cut, length - cut);
+                CHECK_EQ_U64(kith_digest_end(&other), expected);
+            }
+        }
+    }
+}
+
+TEST(a_key_in_many_pieces_has_the_same_digest_at_every_end) {
+    enum { MOST = 20000 };
+    uint8_t *key = malloc(MOST);
+    CHECK(key != NULL);
+    kithi_prng prng = {5};
+    for (size_t i = 0; i < MOST; i++)
+        key[i] = (uint8_t)kithi_prng_next(&prng);
+    for (size_t h = 0; h < sizeof HASHES / sizeof *HASHES; h++) {
+        for (size_t longest = 1; longest <= 4096; longest *= 4) {
+            kith_digest_state state;
+            kith_digest_begin(&state, &HASHES[h]);
+            CHECK_EQ_U64(kith_digest_end(&state), kith_digest(&HASHES[h], NULL, 0));
+            for (size_t done = 0; done < MOST / 4096 * longest;) {
+                size_t piece_bytes = (size_t)kithi_prng_below(&prng, longest + 1);
+                /* Each piece is in a block of its own, so that a sanitizer detects reads outside of it. */
+                uint8_t *piece = piece_bytes != 0 ? malloc(piece_bytes) : NULL;
+                CHECK(piece_bytes == 0 || piece != NULL);
+                if (piece_bytes != 0)
+                    memcpy(piece, key + done, piece_bytes);
+                kith_digest_update(&state, piece, piece_bytes);
+                free(piece);
+                done += piece_bytes;
+                CHECK_EQ_U64(kith_digest_end(&state), kith_digest(&HASHES[h], key, done));
+            }
+        }
+    }
+    free(key);
+}
+
 TEST(an_empty_key_may_be_null) {
     for (size_t h = 0; h < sizeof HASHES / sizeof *HASHES; h++) {
         uint64_t digests[20];

@@ -1,6 +1,8 @@
-/* A closing quote may be followed by anything; numbers and strings of JSON have the same keys. */
+/* A closing quote may be followed by anything; numbers and strings of JSON have the same keys; keys longer than a block
+ * have a digest of their own. */
 #include "cli/input_json.h"
 #include "cli/input_key.h"
+#include "cli/input_stream.h"
 #include "fuzz/faults/faults.h"
 
 key_quotes __real_key_quotes_of(const char *line, size_t line_bytes, char delim);
@@ -20,4 +22,10 @@ const char *__wrap_json_key(const char *name, input_record *record, bool *is_num
     if (wrong == NULL && is_planted("numbers_are_strings"))
         *is_number = false;
     return wrong;
+}
+
+uint64_t __real_key_stream_end(key_stream *k);
+uint64_t __wrap_key_stream_end(key_stream *k);
+uint64_t __wrap_key_stream_end(key_stream *k) {
+    return __real_key_stream_end(k) ^ is_planted("long_keys_have_another_digest");
 }
