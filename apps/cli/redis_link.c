@@ -245,6 +245,7 @@ static outcome watch(const redis_link *link, redis_connection *node, bool asking
         size_t ignored;
         redis_command_begin(&call, names[i]);
         redis_command_bytes(&call, guard->key, guard->key_bytes);
+        call.reply_bytes = ASK_BYTES + ASK_BYTES_PER_KEY * guard->key_bytes;
         result = exchange(node, asking, &call, 1, odd, &ignored);
         if (result == OUTCOME_REPLY) {
             const char *expected = i == 1 ? guard->type : i == 2 ? guard->text : "OK";
