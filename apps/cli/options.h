@@ -15,6 +15,8 @@
 
 #include "input.h"
 
+enum { SHARDS_MAX = 512 };
+
 typedef struct arguments {
     const char *const *operands; /* the words that are not options, in order */
     size_t operand_count;
@@ -54,6 +56,7 @@ typedef struct arguments {
     bool mark;
     bool keys_given;
     bool verbose;
+    bool no_notes;
     bool json;
 
     /* uniq */
@@ -124,12 +127,13 @@ typedef enum value_type {
     VALUE_PATH,   /* const char *, and shells complete files */
     VALUE_KIND,   /* const char *, and shells complete kinds */
     VALUE_CPU,    /* const char *, and shells complete instruction sets */
-    VALUE_WORDS,  /* const char *: all values that were given, separated by spaces */
+    VALUE_WORDS,  /* const char *: all NAME=VALUE that were given, separated by spaces */
     VALUE_RATE,   /* double */
     VALUE_COUNT,  /* uint64_t, at least 1 */
     VALUE_SIZE,   /* uint64_t, at least 1 */
     VALUE_SEED,   /* uint64_t, and seed_given */
     VALUE_SMALL,  /* unsigned, at least 1 */
+    VALUE_SHARDS, /* unsigned, 1 to SHARDS_MAX */
     VALUE_COLUMN, /* unsigned, at least 1: a column */
     VALUE_CHAR,   /* int: a byte, or an escape such as \t */
 } value_type;

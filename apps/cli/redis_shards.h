@@ -16,9 +16,10 @@
 #ifndef CLI_REDIS_SHARDS_H
 #define CLI_REDIS_SHARDS_H
 
+#include "options.h"
 #include "redis_link.h"
 
-enum { REDIS_SHARDS_MAX = 512 };
+enum { REDIS_SHARDS_MAX = SHARDS_MAX };
 
 typedef struct redis_shards {
     unsigned count;
