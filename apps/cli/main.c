@@ -44,6 +44,8 @@ int run_words(int word_count, char **words) {
     } else if (a.help) {
         help_command(c);
     } else {
+        if (a.no_notes)
+            report_no_notes();
         if (a.cpu != NULL)
             use_cpu(a.cpu);
         status = c->run(&a);

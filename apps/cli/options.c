@@ -106,10 +106,11 @@ const command *command_must(const char *name) {
     static const char *const options[] = {"--help", "--version"};
     if (name[0] == '-')
         fail_unknown("option", "", name, options, sizeof options / sizeof *options, "kith help");
-    const char *names[COMMAND_COUNT];
+    const char *names[COMMAND_COUNT + 1];
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         names[i] = COMMANDS[i].name;
-    fail_unknown("command", "", name, names, COMMAND_COUNT, "kith help");
+    names[COMMAND_COUNT] = options[1]; /* kith version */
+    fail_unknown("command", "", name, names, COMMAND_COUNT + 1, "kith help");
 }
 
 static noreturn void fail_unknown_option(const command *c, const char *name) {
@@ -414,6 +415,8 @@ static void check_names(const command *c, const arguments *a) {
 }
 
 static void finish(const command *c, arguments *a) {
+    if (a->no_notes && a->verbose)
+        fail("-q and --verbose contradict each other: give only one");
     a->memory_given = a->memory != 0;
     if (!a->memory_given)
         a->memory = half_of_memory();

@@ -56,7 +56,7 @@ typedef struct arguments {
     bool mark;
     bool keys_given;
     bool verbose;
-    bool no_notes;
+    bool no_notes; /* report.h */
     bool json;
 
     /* uniq */
