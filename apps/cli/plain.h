@@ -1,5 +1,5 @@
-/* plain.h: text that is safe to print. File names, notes in files and replies of servers may come from anyone. They must
- * not send commands to the terminal, or forge lines of kith's own. */
+/* plain.h: text that is safe to print. File names, notes in files and replies of servers may come from anyone. They
+ * must not send commands to the terminal, or forge lines of kith's own. */
 #ifndef CLI_PLAIN_H
 #define CLI_PLAIN_H
 
