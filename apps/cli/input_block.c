@@ -92,7 +92,7 @@ static bool resize(block *b, const splitter *s, size_t size) {
 static bool begin(block *b, splitter *s, place *p) {
     b->record_count = 0;
     b->skipped = 0;
-    b->bom_name = b->cr_name = NULL;
+    b->bom_name = b->cr_name = b->nul_name = NULL;
     size_t size = s->carry_bytes < BLOCK_BYTES ? BLOCK_BYTES : s->carry_bytes;
     if (b->allocated != size && !resize(b, s, size))
         return false;
@@ -132,6 +132,9 @@ static size_t without_cr(const block *b, const splitter *s, size_t at, size_t li
 const char BLOCK_CR_NOTE[] = "the line ends in CR, which is part of its key: " CR_OPTIONS;
 const char BLOCK_CR_ALONE[] =
     "has CRs but no newlines, so it is a single line: convert it (tr '\\r' '\\n'), or use --no-crlf";
+
+const char BLOCK_NUL_NOTE[] =
+    "the line has a NUL byte, which is kept: use -0 if keys end with NUL; --text accepts NULs without this message";
 
 /* Called if line `line` ends in CR, or, with `line` 0, if the file has CRs instead of newlines. Returns false if
  * reading must end. */
@@ -367,6 +370,25 @@ static bool finish_file(block *b, splitter *s, place *p) {
     return s->shape->skip_bad || stop_with(b, s->source.name, s->line, "the last record is incomplete");
 }
 
+/* Keys that are JSON or hex cannot contain a NUL byte of the line. */
+static source_nuls nuls_of(const input_shape *shape) {
+    if (shape->end != '\n' || shape->fixed_bytes != 0 || shape->hex || shape->json_field != NULL)
+        return SOURCE_NULS_KEPT;
+    return shape->nul_stops ? SOURCE_NULS_STOP : SOURCE_NULS_NOTED;
+}
+
+/* Called when the bytes up to b->filled contain a NUL; the record at p->at begins in line s->line + 1. */
+static void note_nul(block *b, splitter *s, const place *p) {
+    const char *at = b->bytes + p->at;
+    s->nul_noted = true;
+    b->nul_name = s->source.name;
+    b->nul_line = s->line + 1;
+    while ((at = memchr(at, '\n', (size_t)(s->source.nul - at))) != NULL) {
+        b->nul_line++;
+        at++;
+    }
+}
+
 /* Opens the next file. Returns false if there are no more files, or if it cannot be opened. */
 static bool open_next(block *b, splitter *s) {
     if (s->path_next == s->path_count) {
@@ -380,6 +402,7 @@ static bool open_next(block *b, splitter *s) {
     source_rules rules = {.unpack = !text && (lines || unpack_knows_name(path)),
                           .lines = lines,
                           .check = lines && !text,
+                          .nuls = text ? SOURCE_NULS_KEPT : nuls_of(s->shape),
                           .end = s->shape->end};
     if (source_open(&s->source, path, &rules)) {
         b->bom_name = s->source.had_bom ? s->source.name : NULL;
@@ -405,10 +428,12 @@ static bool read_more(block *b, splitter *s, place *p) {
         return false;
     long long got = source_read(&s->source, b->bytes + b->filled, b->allocated - b->filled);
     if (got < 0)
-        return stop_with(b, s->source.name, 0, s->source.reason);
+        return stop_with(b, s->source.name, s->source.nul_stopped ? s->line + p->open_lines + 1 : 0, s->source.reason);
     if (got == 0)
         return finish_file(b, s, p);
     b->filled += (size_t)got;
+    if (s->source.nul != NULL && !s->nul_noted)
+        note_nul(b, s, p);
     return true;
 }
 

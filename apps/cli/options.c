@@ -394,6 +394,7 @@ static void finish_shape(const command *c, arguments *a) {
     shape->cr = a->crlf ? INPUT_CR_STRIP : a->no_crlf ? INPUT_CR_KEEP : INPUT_CR_UNDECIDED;
     /* The user sees a wrong key that is printed, but not one that is stored in a filter. */
     shape->cr_stops = c != &COMMANDS[COMMAND_query] && (c != &COMMANDS[COMMAND_uniq] || a->state != NULL);
+    shape->nul_stops = shape->cr_stops;
     shape->threads = a->threads;
 }
 
