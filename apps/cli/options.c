@@ -36,8 +36,8 @@ const command COMMANDS[COMMAND_COUNT] = {
 const option OPTIONS[] = {
 #define OPTION(letter, name, argument, type, field, commands, help)                                                    \
     {letter, name, argument, type, offsetof(arguments, field), commands, help},
+#define GROUP(topic, title) {0, topic, NULL, VALUE_FLAG, 0, 0, title},
 #include "options.def"
-#undef OPTION
 };
 const size_t OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS;
 
@@ -47,6 +47,13 @@ const command *command_named(const char *name) {
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(COMMANDS[i].name, name) == 0)
             return &COMMANDS[i];
+    return NULL;
+}
+
+const option *topic_named(const char *name) {
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        if (option_is_group(&OPTIONS[i]) && OPTIONS[i].name != NULL && strcmp(OPTIONS[i].name, name) == 0)
+            return &OPTIONS[i];
     return NULL;
 }
 
@@ -117,7 +124,7 @@ static noreturn void fail_unknown_option(const command *c, const char *name) {
     const char *names[64];
     size_t count = 0;
     for (size_t i = 0; i < OPTION_COUNT && count < sizeof names / sizeof *names; i++)
-        if (option_belongs(&OPTIONS[i], c) && OPTIONS[i].help != NULL)
+        if (option_shown(&OPTIONS[i], c))
             names[count++] = OPTIONS[i].name;
     char list[64];
     (void)snprintf(list, sizeof list, "kith help %s", c->name);

@@ -148,6 +148,12 @@ typedef struct option {
     const char *help;  /* NULL: not shown */
 } option;
 
+/* A row without commands is the title of the group of options that follow it, until the next such row: `help` is the
+ * title, and `name` the topic of kith help that describes the group, or NULL. */
+static inline bool option_is_group(const option *o) {
+    return o->commands == 0;
+}
+
 extern const command COMMANDS[COMMAND_COUNT];
 extern const option OPTIONS[];
 extern const size_t OPTION_COUNT;
@@ -158,6 +164,14 @@ const command *command_named(const char *name);
 static inline bool option_belongs(const option *o, const command *c) {
     return (o->commands >> (c - COMMANDS)) & 1;
 }
+
+/* Returns whether help lists the option. */
+static inline bool option_shown(const option *o, const command *c) {
+    return option_belongs(o, c) && o->help != NULL;
+}
+
+/* Returns the group of options with this topic, or NULL. */
+const option *topic_named(const char *name);
 
 /* Parses the words after the name of the command. `a` points into `words`, which must outlive it. */
 void arguments_read(const command *c, int word_count, char **words, arguments *a);
