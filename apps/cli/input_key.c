@@ -36,6 +36,10 @@ bool key_may_have_cr(const input_shape *shape) {
            !shape->trim && !shape->hex;
 }
 
+bool key_may_have_nul(const input_shape *shape) {
+    return !shape->text && shape->end == '\n' && shape->fixed_bytes == 0 && shape->json_field == NULL && !shape->hex;
+}
+
 bool key_needs_buffer(const input_shape *shape) {
     return (shape->field != 0 && shape->quotes) || shape->json_field != NULL || shape->hex || shape->fold;
 }

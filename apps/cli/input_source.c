@@ -11,8 +11,8 @@
  *
  * Text has no NULs. The list of find -print0 without -0, or UTF-16 without a byte order mark, would become a few keys
  * that nobody looks up. So a file with a NUL in its first 64 KiB is refused when it is opened; of a pipe, those bytes
- * are examined that come before or with its first line. NULs that come later are searched for in what is passed on: one
- * memchr, which is fast compared with splitting and hashing (the whole of a build takes 0.3% more instructions).
+ * are examined that come before or with its first line. NULs that come later are searched for in what is passed on,
+ * unless the caller does that (input_block.c, when it splits plain lines).
  *
  * A pipe may be idle for hours, but the reader thread must still end when it is asked to. So before it reads from
  * anything but a regular file, it waits for that file and for stop_fd.
@@ -45,6 +45,8 @@
 
 #define PACKED_ROOM ((size_t)128 << 10)
 #define GRACE_MS 1
+
+const char SOURCE_NUL_STOPS[] = "the line has a NUL byte: use -0 if keys end with NUL, or keep the NULs with --text";
 
 static bool set_reason(source *s, const char *reason) {
     snprintf(s->reason, sizeof s->reason, "%s", reason);
@@ -253,23 +255,24 @@ static long long read_any(source *s, char *bytes, size_t max_bytes) {
 /* Looks for a NUL in the bytes that were read. Returns what source_read() returns. */
 static long long check_nuls(source *s, const char *bytes, long long got) {
     const char *nul = memchr(bytes, '\0', (size_t)got);
-    uint64_t before = s->text_bytes;
-    s->text_bytes += (uint64_t)got;
     if (nul == NULL)
         return got;
-    if (s->nuls == SOURCE_NULS_NOTED && before + (uint64_t)(nul - bytes) >= SOURCE_HEAD_BYTES) {
+    if (s->nuls == SOURCE_NULS_NOTED && s->text_bytes + (uint64_t)(nul - bytes) >= SOURCE_HEAD_BYTES) {
         s->nul = nul;
         return got;
     }
     s->nul_stopped = true;
-    set_reason(s, "the line has a NUL byte: use -0 if keys end with NUL, or keep the NULs with --text");
+    set_reason(s, SOURCE_NUL_STOPS);
     return nul > bytes ? nul - bytes : -1;
 }
 
 long long source_read(source *s, char *bytes, size_t max_bytes) {
     s->nul = NULL;
     long long got = s->nul_stopped ? -1 : read_any(s, bytes, max_bytes);
-    return got > 0 && s->nuls != SOURCE_NULS_KEPT ? check_nuls(s, bytes, got) : got;
+    if (got > 0 && s->nuls > SOURCE_NULS_IN_HEAD)
+        got = check_nuls(s, bytes, got);
+    s->text_bytes += got > 0 ? (uint64_t)got : 0;
+    return got;
 }
 
 void source_close(source *s) {

@@ -13,8 +13,11 @@
 #define SOURCE_REASON_BYTES 240
 #define SOURCE_HEAD_BYTES ((size_t)64 << 10) /* a NUL in the first bytes of a text is an error in any case */
 
-/* What a NUL in a text means: nothing; a note (source.nul), if it is not in the first bytes; or an error. */
-typedef enum source_nuls { SOURCE_NULS_KEPT, SOURCE_NULS_NOTED, SOURCE_NULS_STOP } source_nuls;
+/* What a NUL in a text means: nothing; an error if it is in the first bytes, when the file is opened (the caller looks
+ * for others); also an error if it comes later; or else a note (source.nul). */
+typedef enum source_nuls { SOURCE_NULS_KEPT, SOURCE_NULS_IN_HEAD, SOURCE_NULS_STOP, SOURCE_NULS_NOTED } source_nuls;
+
+extern const char SOURCE_NUL_STOPS[]; /* the reason for such an error */
 
 /* How to read a file. If all are false, its bytes are passed on unchanged. */
 typedef struct source_rules {
