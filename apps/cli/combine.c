@@ -182,8 +182,10 @@ int command_compare(const arguments *a) {
         json_end();
     } else {
         value_text text;
-        out_text("estimated keys  about %s in %s\n", text_of_integer((uint64_t)llround(keys_a), text), paths[0]);
-        out_text("estimated keys  about %s in %s\n", text_of_integer((uint64_t)llround(keys_b), text), paths[1]);
+        out_plain("estimated keys  about %s in %s", text_of_integer((uint64_t)llround(keys_a), text), paths[0]);
+        out_text("\n");
+        out_plain("estimated keys  about %s in %s", text_of_integer((uint64_t)llround(keys_b), text), paths[1]);
+        out_text("\n");
         out_text("union           about %s\n", text_of_integer((uint64_t)llround(both), text));
         out_text("intersection    about %s\n", text_of_integer((uint64_t)llround(common), text));
         out_text("jaccard         about %.4f\n", jaccard);

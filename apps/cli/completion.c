@@ -7,10 +7,6 @@
 #include "help.h"
 #include "report.h"
 
-static bool shown(const option *o, const command *c) {
-    return option_belongs(o, c) && o->help != NULL;
-}
-
 static void put_kinds(const char *between) {
     for (size_t i = 0; i < kith_filter_kind_count(); i++)
         out_text("%s%s", i > 0 ? between : "", kith_filter_kind_at(i)->name);
@@ -34,6 +30,14 @@ static void put_commands(const char *between) {
         out_text("%s%s", i > 0 ? between : "", COMMANDS[i].name);
 }
 
+/* What kith help describes. */
+static void put_topics(const char *between) {
+    put_commands(between);
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        if (option_is_group(&OPTIONS[i]) && OPTIONS[i].name != NULL)
+            out_text("%s%s", between, OPTIONS[i].name);
+}
+
 /* Prints text for use inside single quotes of a shell. The characters in `marked` get a backslash. */
 static void put_quoted(const char *text, const char *marked) {
     for (; *text != '\0'; text++) {
@@ -53,7 +57,7 @@ static bool put_pattern(const command *c, bool (*wanted)(value_type type)) {
     bool any = false;
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const option *o = &OPTIONS[i];
-        if (!shown(o, c) || o->argument == NULL || !wanted(o->type))
+        if (!option_shown(o, c) || o->argument == NULL || !wanted(o->type))
             continue;
         out_text("%s", any ? "|" : "        ");
         if (o->letter != 0)
@@ -105,7 +109,7 @@ static void bash(void) {
         const command *c = &COMMANDS[i];
         out_text("    %s)\n        options='", c->name);
         for (size_t j = 0; j < OPTION_COUNT; j++) {
-            if (!shown(&OPTIONS[j], c))
+            if (!option_shown(&OPTIONS[j], c))
                 continue;
             if (OPTIONS[j].letter != 0)
                 out_text("-%c ", OPTIONS[j].letter);
@@ -123,7 +127,7 @@ static void bash(void) {
     out_text("    esac\n"
              "    if [ \"$command\" = help ]; then\n"
              "        mapfile -t COMPREPLY < <(compgen -W '");
-    put_commands(" ");
+    put_topics(" ");
     out_text("' -- \"$word\")\n"
              "    elif [[ $word == -* ]]; then\n"
              "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n"
@@ -180,11 +184,11 @@ static void zsh(void) {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         out_text("    %s)\n        _arguments -s -S \\\n", COMMANDS[i].name);
         for (size_t j = 0; j < OPTION_COUNT; j++)
-            if (shown(&OPTIONS[j], &COMMANDS[i]))
+            if (option_shown(&OPTIONS[j], &COMMANDS[i]))
                 zsh_option(&OPTIONS[j]);
         if (i == COMMAND_help) {
             out_text("            '*:command:(");
-            put_commands(" ");
+            put_topics(" ");
             out_text(")'\n");
         } else {
             out_text("            '*:file:_files'\n");
@@ -208,7 +212,7 @@ static void fish(void) {
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         for (size_t j = 0; j < OPTION_COUNT; j++) {
             const option *o = &OPTIONS[j];
-            if (!shown(o, &COMMANDS[i]))
+            if (!option_shown(o, &COMMANDS[i]))
                 continue;
             out_text("complete -c kith -n '__fish_seen_subcommand_from %s'", COMMANDS[i].name);
             if (o->letter != 0)
@@ -227,7 +231,7 @@ static void fish(void) {
             out_text("'\n");
         }
     out_text("complete -c kith -f -n '__fish_seen_subcommand_from help' -a '");
-    put_commands(" ");
+    put_topics(" ");
     out_text("'\n");
 }
 

@@ -149,9 +149,13 @@ static void check_folder(const char *path, bool exists) {
     const char *folder = dirname(real);
     if (access(folder, W_OK | X_OK) == 0)
         return;
-    if (errno == ENOENT || errno == ENOTDIR)
+    int error = errno;
+    struct stat st;
+    if (error == ENOENT)
         fail("%s: no such folder", path);
-    fail("%s: %s: cannot write to its folder", path, text_of_errno(errno));
+    if (error == ENOTDIR || (stat(folder, &st) == 0 && !S_ISDIR(st.st_mode)))
+        fail("%s: %s", path, text_of_errno(ENOTDIR));
+    fail("%s: %s: cannot write to its folder", path, text_of_errno(error));
 }
 
 bool filter_is_stream(const char *path) {
@@ -185,7 +189,11 @@ void filter_check_output(const char *path) {
     if (exists && !S_ISREG(st.st_mode))
         fail("%s: %s", path, S_ISDIR(st.st_mode) ? text_of_errno(EISDIR) : "is not a regular file");
     /* The mode bits are checked as well, because access() allows root everything. */
-    if (exists && ((st.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0 || access(path, W_OK) != 0))
+    errno = 0;
+    bool is_refused = exists && access(path, W_OK) != 0;
+    if (is_refused && errno == EROFS)
+        fail_errno(path);
+    if (is_refused || (exists && (st.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0))
         fail("%s: is read-only; to let kith replace it, run chmod +w", path);
     check_folder(path, exists);
     leftovers_watch(path);
@@ -333,7 +341,8 @@ void filter_close(kith_filter *filter) {
 static kith_status open_store_files(filter_files *f, const arguments *a, kith_store **store) {
     kith_store_options options = KITH_STORE_OPTIONS_INIT;
     options.no_map = a->no_mmap;
-    if (f->journal < 0 && f->journal_error != ENOENT) {
+    bool is_other = f->journal_error == EISDIR || f->journal_error == EINVAL; /* a folder, a FIFO, a device */
+    if (f->journal < 0 && f->journal_error != ENOENT && !is_other) {
         errno = f->journal_error;
         return status_of_errno(errno);
     }
@@ -371,10 +380,7 @@ static kith_status open_store(filter_files *f, unsigned open_flags, const argume
 
 /* Says why the files could not be read. `error` is the errno of the failed call. */
 static void explain(const filter_files *f, kith_status status, int error, reason_text reason) {
-    const char *why = status == KITH_E_NO_FILE            ? text_of_errno(ENOENT)
-                      : status == KITH_E_PERMISSION       ? text_of_errno(EACCES)
-                      : status == KITH_E_IO && error != 0 ? text_of_errno(error)
-                                                          : kith_status_text(status);
+    const char *why = text_of_failure(status, error);
     if (f->refused != NULL)
         why = f->refused;
     if (status == KITH_E_JOURNAL)

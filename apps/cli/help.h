@@ -4,8 +4,26 @@
 
 #include "options.h"
 
+void help_short(void); /* the list of commands */
 void help_all(void);
 void help_command(const command *c);
+
+/* Calls `entry` for each option that help shows. If there are many, each group begins with `title`, and a group with a
+ * topic has `elsewhere` in place of its options. */
+typedef struct option_writer {
+    void (*title)(const option *group);
+    void (*elsewhere)(const option *group);
+    void (*entry)(const option *o);
+} option_writer;
+void help_each_option(const command *c, const option_writer *writer);
+
+enum { HELP_NAMES_BYTES = 512 };
+
+/* Prints the names of the options of a group as "-0, --null, --field", into `text`. */
+void help_group_names(const option *group, char *text, size_t text_bytes);
+
+/* How the inputs of all commands are read: paragraphs. */
+extern const char HELP_INPUT[];
 
 /* Prints `text` wrapped to 80 columns. The first line starts at column `at`, the others at `indent`. If `at` is greater
  * than `indent` (after a long option), the text starts on the next line. */

@@ -93,7 +93,11 @@ static void put_json(const facts *f) {
 }
 
 static void line(const char *name, const char *value) {
-    out_text(out_is_coloured() ? "\033[1m%-16s\033[0m %s\n" : "%-16s %s\n", name, value);
+    out_text("%s", out_is_coloured() ? "\033[1m" : "");
+    out_plain("%-16s", name);
+    out_text("%s ", out_is_coloured() ? "\033[0m" : "");
+    out_plain("%s", value);
+    out_text("\n");
 }
 
 /* Prints both numbers of keys, and why they differ. */
@@ -113,21 +117,6 @@ static void put_keys(const facts *f) {
     line("", bits && copies ? "distinct keys, from the number of counters in use"
              : bits         ? "from the number of set bits; includes keys not counted above"
                             : "no estimate needed: keys are counted exactly");
-}
-
-/* A file may come from anyone: its notes must not send escapes to the terminal or forge lines of this output. */
-static void put_note(kith_note note) {
-    char name[16], value[1024];
-    const char *const from[] = {note.name, note.value};
-    char *const to[] = {name, value};
-    const size_t bytes[] = {sizeof name, sizeof value};
-    for (int i = 0; i < 2; i++) {
-        (void)snprintf(to[i], bytes[i], "%s", from[i]);
-        for (unsigned char *c = (unsigned char *)to[i]; *c != '\0'; c++)
-            if (*c < 0x20 || *c == 0x7f)
-                *c = '?';
-    }
-    line(name, value);
 }
 
 static void put_store_text(const facts *f) {
@@ -199,7 +188,7 @@ static void put_text(const facts *f) {
     recipe_text recipe;
     line("recipe", text_of_recipe(kith_filter_recipe(f->filter), recipe));
     for (size_t i = 0; i < kith_filter_note_count(f->filter); i++)
-        put_note(kith_filter_note_at(f->filter, i));
+        line(kith_filter_note_at(f->filter, i).name, kith_filter_note_at(f->filter, i).value);
 }
 
 /* ---- dumps of RedisBloom's filters ---- */

@@ -287,6 +287,8 @@ static void note_findings(const block *b) {
         note("%s:%" PRIu64 ": %s", b->cr_name, b->cr_line, BLOCK_CR_NOTE);
     else if (b->cr_name != NULL)
         note("%s: %s", b->cr_name, BLOCK_CR_ALONE);
+    if (b->nul_name != NULL)
+        note("%s:%" PRIu64 ": %s", b->nul_name, b->nul_line, BLOCK_NUL_NOTE);
 }
 
 size_t input_next(input *in, const input_record **records) {

@@ -8,6 +8,9 @@
  * record (broken quote, missing column, bad JSON, odd hex, incomplete fixed record) is counted and skipped with
  * skip_bad. A missing file, a folder, a damaged archive or a file that is not text is always an error.
  *
+ * Text has no NULs: unless records end in NUL, are fixed, hex or JSON, or `text` is set, a file with a NUL in its first
+ * 64 KiB is refused, and a later one is an error (nul_stops), or a note on stderr, once.
+ *
  * A UTF-8 byte order mark at the beginning of a file of lines belongs neither to the first key nor to the first line; a
  * note on stderr says so, once per file.
  *
@@ -54,6 +57,7 @@ typedef struct input_shape {
     char end;               /* '\n', or '\0' with -0 */
     input_cr cr;            /* whether a '\r' before the newline is part of the key */
     bool cr_stops;          /* if undecided, the first one is an error */
+    bool nul_stops;         /* a NUL in a line of text is an error; else only in the first 64 KiB of a file */
     bool text;              /* read files as they are: decompress and refuse none */
     size_t fixed_bytes;     /* 0, or binary records of this size */
     unsigned field;         /* 0: the whole line; else a column, from 1 */

@@ -24,6 +24,10 @@
  * CR. As long as it is undecided whether a CR before the newline belongs to the key, the first line with one is
  * searched for; it is an error, or a note that ends the search. Plain lines are split first. Then one memchr for CR
  * over their bytes, at about 20 GB/s, usually finds nothing. Only if it does are the ends of the records examined.
+ * Those of long lines are examined at once, because that is faster.
+ *
+ * NUL. The search for newlines in plain lines also finds out whether there is a NUL, for one more instruction per 16
+ * bytes. Otherwise input_source.c looks for NULs.
  *
  * A block can store one note about a byte order mark, so a block with one ends before the next file is opened.
  *
@@ -52,6 +56,7 @@
 #define RECORD_MAX ((size_t)4 << 20)
 #endif
 #define BEGINNING_BYTES (BLOCK_BYTES / 1024) /* of a record that is longer than a block, for messages */
+#define LINE_BYTES_LONG 128
 
 static size_t less(size_t offset, size_t by) {
     return offset > by ? offset - by : 0;
@@ -139,7 +144,7 @@ static bool begin(block *b, splitter *s, place *p) {
     b->skipped = 0;
     b->filled = 0;
     b->streamed = false;
-    b->bom_name = b->cr_name = NULL;
+    b->bom_name = b->cr_name = b->nul_name = NULL;
     if (!block_allocate(b, s->shape))
         return stop_with(b, s->source.name, 0, "not enough memory");
     (void)block_shrink(b);
@@ -173,6 +178,9 @@ const char BLOCK_CR_NOTE[] = "the line ends in CR, which is part of its key: " C
 const char BLOCK_CR_ALONE[] =
     "has CRs but no newlines, so it is a single line: convert it (tr '\\r' '\\n'), or use --no-crlf";
 
+const char BLOCK_NUL_NOTE[] =
+    "the line has a NUL byte, which is kept: use -0 if keys end with NUL; --text accepts NULs without this message";
+
 /* Called if line `line` ends in CR, or, with `line` 0, if the file has CRs instead of newlines. Returns false if
  * reading must end. */
 static bool found_cr(block *b, splitter *s, uint64_t line) {
@@ -189,6 +197,14 @@ static bool cr_matters(const splitter *s) {
     return !s->cr_noted && key_may_have_cr(s->shape);
 }
 
+static void note_nul(block *b, splitter *s, uint64_t line) {
+    if (s->nul_noted)
+        return;
+    s->nul_noted = true;
+    b->nul_name = s->source.name;
+    b->nul_line = line;
+}
+
 /* Searches the records from `first` on for CR. They are plain lines; the first is line `line` and begins at offset
  * `at`. */
 static bool check_crs(block *b, splitter *s, size_t first, uint64_t line, size_t at) {
@@ -196,7 +212,8 @@ static bool check_crs(block *b, splitter *s, size_t first, uint64_t line, size_t
         return true;
     const input_record *last = &b->records[b->record_count - 1];
     size_t end = (size_t)(last->line + last->line_bytes - b->bytes);
-    if (memchr(b->bytes + at, '\r', end - at) == NULL)
+    bool are_short = (end - at) / LINE_BYTES_LONG < b->record_count - first;
+    if (are_short && memchr(b->bytes + at, '\r', end - at) == NULL)
         return true;
     for (size_t i = first; i < b->record_count; i++) {
         const input_record *r = &b->records[i];
@@ -236,43 +253,47 @@ static bool keep(block *b, splitter *s, const char *wrong, uint64_t lines) {
 }
 
 #ifdef __SSE2__
-/* Sets bit i of the result if byte i is the end of a line. For short lines, one call of memchr per line would dominate
- * the cost. */
-static uint64_t ends_of_64(const char *bytes, char end) {
-    uint64_t ends = 0;
-    for (unsigned i = 0; i < 4; i++) {
-        __m128i part = _mm_loadu_si128((const __m128i *)(const void *)(bytes + 16 * i));
-        __m128i equal = _mm_cmpeq_epi8(part, _mm_set1_epi8(end));
-        ends |= (uint64_t)(unsigned)_mm_movemask_epi8(equal) << (16 * i);
-    }
-    return ends;
+/* Returns a mask of the bytes that are the end of a line, and keeps in *lowest the least byte of each column. */
+static inline uint64_t ends_of_16(const char *bytes, char end, __m128i *lowest) {
+    __m128i part = _mm_loadu_si128((const __m128i *)(const void *)bytes);
+    *lowest = _mm_min_epu8(*lowest, part);
+    return (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(part, _mm_set1_epi8(end)));
 }
 
-/* Makes records of the lines that end within complete groups of 64 bytes from *from on. When it returns, all lines that
- * end before *from have been processed. */
+/* For short lines, one call of memchr per line would dominate the cost. */
+static inline uint64_t ends_of_64(const char *bytes, char end, __m128i *lowest) {
+    return ends_of_16(bytes, end, lowest) | ends_of_16(bytes + 16, end, lowest) << 16 |
+           ends_of_16(bytes + 32, end, lowest) << 32 | ends_of_16(bytes + 48, end, lowest) << 48;
+}
+
+/* Makes records of the lines that end within complete groups of 64 bytes from *from on, as long as there is space for
+ * 64 more. When it returns, all lines that end before *from have been processed, and *has_nul says whether there is a
+ * NUL before *from. */
 static input_record *split_by_64(input_record *r, const input_record *full, const char **line, const char **from,
-                                 const char *stop, char end) {
-    while (r < full && stop - *from >= 64) {
-        uint64_t ends = ends_of_64(*from, end);
-        for (; ends != 0 && r < full; ends &= ends - 1) {
+                                 const char *stop, char end, bool *has_nul) {
+    __m128i lowest = _mm_set1_epi8(1);
+    for (; full - r >= 64 && stop - *from >= 64; *from += 64)
+        for (uint64_t ends = ends_of_64(*from, end, &lowest); ends != 0; ends &= ends - 1) {
             const char *found = *from + __builtin_ctzll(ends);
             size_t line_bytes = (size_t)(found - *line);
             *r++ = (input_record){*line, line_bytes, *line, line_bytes};
             *line = found + 1;
         }
-        *from = ends != 0 ? *line : *from + 64;
-    }
+    *has_nul = _mm_movemask_epi8(_mm_cmpeq_epi8(lowest, _mm_setzero_si128())) != 0;
     return r;
 }
 #endif
 
-static void split_plain(block *b, splitter *s, place *p) {
+/* Returns whether there is a NUL in the bytes that were searched for ends of lines. */
+static bool split_plain(block *b, splitter *s, place *p) {
     const char *line = b->bytes + p->at, *from = b->bytes + p->seen, *stop = b->bytes + b->filled;
     input_record *first = b->records + b->record_count, *r = first, *full = b->records + RECORDS_MAX;
     int end = (unsigned char)s->shape->end;
+    bool has_nul = false;
 #ifdef __SSE2__
-    r = split_by_64(r, full, &line, &from, stop, s->shape->end);
+    r = split_by_64(r, full, &line, &from, stop, s->shape->end, &has_nul);
 #endif
+    const char *rest = from;
     while (r < full) {
         const char *found = from == stop ? NULL : memchr(from, end, (size_t)(stop - from));
         if (found == NULL) {
@@ -287,6 +308,7 @@ static void split_plain(block *b, splitter *s, place *p) {
     s->line += (uint64_t)(r - first);
     place_begin(p, (size_t)(line - b->bytes));
     p->seen = (size_t)(from - b->bytes);
+    return has_nul || (from > rest && memchr(rest, '\0', (size_t)(from - rest)) != NULL);
 }
 
 /* Returns the length from which on a record of several lines is not continued. */
@@ -387,14 +409,33 @@ static bool split_fixed(block *b, splitter *s, place *p) {
     return true;
 }
 
+/* Called if there is a NUL in the bytes from offset `from` to `end`, for plain lines. The records from `first` on end
+ * there, and the first of them is line `line`. Returns false if reading must end. */
+static bool check_nuls(block *b, splitter *s, size_t first, uint64_t line, size_t from, size_t end) {
+    const char *nul = memchr(b->bytes + from, '\0', end - from);
+    assert(nul != NULL);
+    size_t i = first;
+    while (i < b->record_count && b->records[i].line + b->records[i].line_bytes < nul)
+        i++;
+    line += i - first;
+    uint64_t offset = s->source.text_bytes - (uint64_t)(b->bytes + b->filled - nul); /* in the file */
+    if (s->shape->nul_stops || offset < SOURCE_HEAD_BYTES) {
+        b->record_count = i;
+        return stop_with(b, s->source.name, line, SOURCE_NUL_STOPS);
+    }
+    note_nul(b, s, line);
+    return true;
+}
+
 static bool split(block *b, splitter *s, place *p) {
     if (s->shape->fixed_bytes != 0)
         return split_fixed(b, s, p);
     if (!key_is_line(s->shape))
         return split_shaped(b, s, p);
-    size_t first = b->record_count, at = p->at;
+    size_t first = b->record_count, at = p->at, from = p->seen;
     uint64_t line = s->line + 1;
-    split_plain(b, s, p);
+    if (split_plain(b, s, p) && key_may_have_nul(s->shape) && !check_nuls(b, s, first, line, from, p->seen))
+        return false;
     return !cr_matters(s) || check_crs(b, s, first, line, at);
 }
 
@@ -417,6 +458,20 @@ static bool finish_file(block *b, splitter *s, place *p) {
     return s->shape->skip_bad || stop_with(b, s->source.name, s->line, "the last record is incomplete");
 }
 
+static source_nuls nuls_of(const input_shape *shape) {
+    if (!key_may_have_nul(shape))
+        return SOURCE_NULS_KEPT;
+    return key_is_line(shape) ? SOURCE_NULS_IN_HEAD : shape->nul_stops ? SOURCE_NULS_STOP : SOURCE_NULS_NOTED;
+}
+
+/* The number of the line with s->source.nul. The record at p->at begins in line s->line + 1. */
+static uint64_t line_of_nul(const block *b, const splitter *s, const place *p) {
+    uint64_t line = s->line + 1;
+    for (const char *at = b->bytes + p->at; (at = memchr(at, '\n', (size_t)(s->source.nul - at))) != NULL; at++)
+        line++;
+    return line;
+}
+
 /* Opens the next file. Returns false if there are no more files, or if it cannot be opened. */
 static bool open_next(block *b, splitter *s) {
     if (s->path_next == s->path_count) {
@@ -431,6 +486,7 @@ static bool open_next(block *b, splitter *s) {
                           .lines = lines,
                           .check = lines && !text,
                           .unpack_memory = s->shape->unpack_memory,
+                          .nuls = nuls_of(s->shape),
                           .end = s->shape->end};
     if (source_open(&s->source, path, &rules)) {
         b->bom_name = s->source.had_bom ? s->source.name : NULL;
@@ -478,6 +534,23 @@ static bool keep_streamed(block *b, splitter *s, key_stream *k, bool file_ends) 
     return keep(b, s, NULL, 1);
 }
 
+/* Looks for a NUL in the bytes that were just read to `from`. Plain lines have NULs searched while they are split, so
+ * only the `taken` bytes of the streamed line matter. Returns false if reading must end. */
+static bool check_streamed_nuls(block *b, splitter *s, const char *from, size_t taken) {
+    const char *nul = s->source.nul;
+    if (key_is_line(s->shape) && key_may_have_nul(s->shape))
+        nul = memchr(from, '\0', taken);
+    if (nul == NULL)
+        return true;
+    uint64_t line = s->line + 1;
+    for (const char *at = from; (at = memchr(at, '\n', (size_t)(nul - at))) != NULL; at++)
+        line++;
+    if (s->shape->nul_stops)
+        return stop_with(b, s->source.name, line, SOURCE_NUL_STOPS);
+    note_nul(b, s, line);
+    return true;
+}
+
 /* Hashes a record that is longer than the block, which has only its beginning. Returns false if the block is
  * complete. */
 static bool stream_record(block *b, splitter *s, place *p) {
@@ -489,10 +562,12 @@ static bool stream_record(block *b, splitter *s, place *p) {
     for (;;) {
         long long got = source_read(&s->source, from, most);
         if (got < 0)
-            return stop_with(b, s->source.name, 0, s->source.reason);
+            return stop_with(b, s->source.name, s->source.nul_stopped ? s->line + 1 : 0, s->source.reason);
         size_t n = (size_t)got, left = fixed != 0 ? (size_t)(fixed - k.byte_count) : n;
         const char *end = fixed == 0 && n > 0 ? memchr(from, s->shape->end, n) : NULL;
         size_t taken = end != NULL ? (size_t)(end - from) : n < left ? n : left;
+        if (!check_streamed_nuls(b, s, from, taken))
+            return false;
         key_stream_add(&k, from, taken);
         b->filled = BEGINNING_BYTES + n;
         if (n == 0 && fixed != 0) /* the rest of an incomplete record, which finish_file() reports */
@@ -517,10 +592,12 @@ static bool read_more(block *b, splitter *s, place *p) {
     size_t most = b->allocated - b->filled;
     long long got = source_read(&s->source, b->bytes + b->filled, most < BLOCK_BYTES ? most : BLOCK_BYTES);
     if (got < 0)
-        return stop_with(b, s->source.name, 0, s->source.reason);
+        return stop_with(b, s->source.name, s->source.nul_stopped ? s->line + p->open_lines + 1 : 0, s->source.reason);
     if (got == 0)
         return finish_file(b, s, p);
     b->filled += (size_t)got;
+    if (s->source.nul != NULL && !s->nul_noted)
+        note_nul(b, s, line_of_nul(b, s, p));
     return true;
 }
 

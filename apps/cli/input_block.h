@@ -22,6 +22,8 @@ typedef struct block {
     const char *bom_name; /* NULL, or a file that starts in this block with a byte order mark */
     const char *cr_name;  /* NULL, or the file with the first line that ends in CR */
     uint64_t cr_line;     /* its number; 0: the file has CRs instead of newlines */
+    const char *nul_name; /* NULL, or the file with the first line that has a NUL */
+    uint64_t nul_line;    /* its number */
 
     bool streamed; /* the first record is longer than a block: it has this digest */
     uint64_t streamed_digest;
@@ -50,6 +52,7 @@ typedef struct splitter {
     source source;
     bool open;
     bool cr_noted; /* a line that ends in CR was found */
+    bool nul_noted;
     uint64_t line; /* number of lines (or other records) of this file so far */
     region carry;  /* the beginning of a record, or bytes not yet split because the block has RECORDS_MAX records */
     size_t carry_bytes;
@@ -60,8 +63,8 @@ typedef struct splitter {
     void *reserve_context;
 } splitter;
 
-/* The notes for b->cr_line: for a line, and for 0. */
-extern const char BLOCK_CR_NOTE[], BLOCK_CR_ALONE[];
+/* The notes for b->cr_line: for a line, and for 0; and for b->nul_line. */
+extern const char BLOCK_CR_NOTE[], BLOCK_CR_ALONE[], BLOCK_NUL_NOTE[];
 
 /* Allocates all memory of a block, except what records longer than a block need. block_fill() calls it, too. Returns
  * false if there is not enough. */

@@ -36,6 +36,10 @@ bool key_may_have_cr(const input_shape *shape) {
            !shape->trim && !shape->hex;
 }
 
+bool key_may_have_nul(const input_shape *shape) {
+    return !shape->text && shape->end == '\n' && shape->fixed_bytes == 0 && shape->json_field == NULL && !shape->hex;
+}
+
 bool key_needs_buffer(const input_shape *shape) {
     return (shape->field != 0 && shape->quotes) || shape->json_field != NULL || shape->hex || shape->fold;
 }
@@ -157,19 +161,33 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* Returns true if the key is "9A:6E:01": two characters, a colon, two characters, and so on. */
+static bool has_colons(const input_record *r) {
+    if (r->key_bytes < 5 || r->key_bytes % 3 != 2)
+        return false;
+    for (size_t i = 2; i < r->key_bytes; i += 3)
+        if (r->key[i] != ':')
+            return false;
+    return true;
+}
+
 static const char *unhex(input_record *r, char *buffer) {
+    size_t step = has_colons(r) ? 3 : 2;
     if (r->key_bytes > 0 && r->key[r->key_bytes - 1] == '\r')
         return "the hex digits are followed by CR: use --crlf";
-    if (r->key_bytes % 2 != 0)
+    if (step == 2 && r->key_bytes > 0 && memchr(r->key, ':', r->key_bytes) != NULL)
+        return "a ':' that does not follow every two hex digits (if a column ends there, use --field 1 --delim :)";
+    if (step == 2 && r->key_bytes % 2 != 0)
         return "an odd number of hex digits";
-    for (size_t i = 0; i < r->key_bytes; i += 2) {
+    size_t used = 0;
+    for (size_t i = 0; i < r->key_bytes; i += step) {
         int high = hex_digit(r->key[i]), low = hex_digit(r->key[i + 1]);
         if (high < 0 || low < 0)
             return "not a hex digit";
-        buffer[i / 2] = (char)(high << 4 | low);
+        buffer[used++] = (char)(high << 4 | low);
     }
     r->key = buffer;
-    r->key_bytes /= 2;
+    r->key_bytes = used;
     return NULL;
 }
 

@@ -16,6 +16,9 @@ bool key_has_lines(const input_shape *shape);
 /* Returns true if a CR could become part of a key unintentionally, that is, without --no-crlf. */
 bool key_may_have_cr(const input_shape *shape);
 
+/* Returns true if a NUL could become part of a key unintentionally: of text, unless --text is given. */
+bool key_may_have_nul(const input_shape *shape);
+
 /* What key_of() returns for a CSV line whose record continues on the next line, and for one with CR after a quote. */
 extern const char KEY_QUOTE_OPEN[], KEY_QUOTE_AND_CR[];
 

@@ -9,6 +9,11 @@
  * file may contain a tar archive or begin with a byte order mark. An error while decompressing them is reported after
  * they have been passed on.
  *
+ * Text has no NULs. The list of find -print0 without -0, or UTF-16 without a byte order mark, would become a few keys
+ * that nobody looks up. So a file with a NUL in its first 64 KiB is refused when it is opened; of a pipe, those bytes
+ * are examined that come before or with its first line. NULs that come later are searched for in what is passed on,
+ * unless the caller does that (input_block.c, when it splits plain lines).
+ *
  * A pipe may be idle for hours, but the reader thread must still end when it is asked to. So before it reads from
  * anything but a regular file, it waits for that file and for stop_fd.
  *
@@ -40,6 +45,8 @@
 
 #define PACKED_ROOM ((size_t)128 << 10)
 #define GRACE_MS 1
+
+const char SOURCE_NUL_STOPS[] = "the line has a NUL byte: use -0 if keys end with NUL, or keep the NULs with --text";
 
 static bool set_reason(source *s, const char *reason) {
     snprintf(s->reason, sizeof s->reason, "%s", reason);
@@ -107,8 +114,7 @@ static bool has_record(const source *s, const source_rules *rules, const char *b
     return s->prompt && rules->lines && n > 0 && memchr(bytes, rules->end, n) != NULL;
 }
 
-static bool read_head(source *s, const source_rules *rules) {
-    size_t wanted = rules->lines ? MAGIC_HEAD_BYTES : rules->unpack ? UNPACK_HEAD_BYTES : 0;
+static bool read_head(source *s, const source_rules *rules, size_t wanted) {
     while (s->packed_bytes < wanted && !s->at_end && !has_record(s, rules, s->packed, s->packed_bytes)) {
         long long got = read_file(s, s->packed + s->packed_bytes, PACKED_ROOM - s->packed_bytes);
         if (got < 0)
@@ -195,6 +201,8 @@ static bool begin_text(source *s, const source_rules *rules) {
     char reason[SOURCE_REASON_BYTES];
     if (s->unpacker != NULL)
         unpack_head(s, rules);
+    else if (rules->nuls != SOURCE_NULS_KEPT && !read_head(s, rules, SOURCE_HEAD_BYTES))
+        return false;
     const char *head = s->unpacker != NULL ? s->head : s->packed;
     size_t n = s->unpacker != NULL ? s->head_bytes : s->packed_bytes;
     if (rules->check && magic_refuses(head, n, reason, sizeof reason))
@@ -204,6 +212,13 @@ static bool begin_text(source *s, const source_rules *rules) {
         snprintf(s->reason, sizeof s->reason, "is compressed twice, inside with %s: decompress it once first", inner);
         return false;
     }
+    bool has_nul =
+        rules->nuls != SOURCE_NULS_KEPT && memchr(head, '\0', n < SOURCE_HEAD_BYTES ? n : SOURCE_HEAD_BYTES) != NULL;
+    if (has_nul && s->head_failed)
+        return false; /* the archive is damaged, which is probably why */
+    if (has_nul)
+        return set_reason(s, "has NUL bytes, so it is not lines of text: use -0 if keys end with NUL (find -print0), "
+                             "convert UTF-16 (iconv -f UTF-16LE -t UTF-8), or keep the NULs with --text");
     s->had_bom = magic_begins_with_bom(head, n);
     if (s->had_bom)
         *(s->unpacker != NULL ? &s->head_at : &s->packed_at) += MAGIC_BOM_BYTES;
@@ -212,24 +227,54 @@ static bool begin_text(source *s, const source_rules *rules) {
 
 bool source_open(source *s, const char *path, const source_rules *rules) {
     assert(s->fd < 0 && s->unpacker == NULL);
-    s->at_end = s->had_bom = s->head_failed = false;
+    s->at_end = s->had_bom = s->head_failed = s->nul_stopped = false;
+    s->nuls = rules->nuls;
+    s->nul = NULL;
+    s->text_bytes = 0;
     s->packed_at = s->packed_bytes = s->head_at = s->head_bytes = 0;
     if (s->packed == NULL && (s->packed = malloc(PACKED_ROOM)) == NULL)
         return set_reason(s, "not enough memory");
-    if (!open_file(s, path) || !read_head(s, rules))
+    size_t wanted = rules->lines ? MAGIC_HEAD_BYTES : rules->unpack ? UNPACK_HEAD_BYTES : 0;
+    if (!open_file(s, path) || !read_head(s, rules, wanted))
         return false;
     if (rules->unpack &&
-        !unpack_open(s->name, s->packed, s->packed_bytes, s->at_end, &s->unpacker, s->reason, sizeof s->reason))
+        !unpack_open(s->name, s->packed, s->packed_bytes, s->at_end, &s->unpacker, s->reason, sizeof s->reason)) {
+        if (rules->check) /* names what it is, instead of what it is not */
+            (void)magic_refuses(s->packed, s->packed_bytes, s->reason, sizeof s->reason);
         return false;
+    }
     if (s->unpacker != NULL && !unpack_limit(s->unpacker, rules->unpack_memory))
         return set_reason(s, "not enough memory");
     return !rules->lines || begin_text(s, rules);
 }
 
-long long source_read(source *s, char *bytes, size_t max_bytes) {
+static long long read_any(source *s, char *bytes, size_t max_bytes) {
     if (s->head_at < s->head_bytes)
         return pass_on(bytes, max_bytes, s->head, &s->head_at, s->head_bytes);
     return s->head_failed ? -1 : read_on(s, bytes, max_bytes);
+}
+
+/* Looks for a NUL in the bytes that were read. Returns what source_read() returns. */
+static long long check_nuls(source *s, const char *bytes, long long got) {
+    const char *nul = memchr(bytes, '\0', (size_t)got);
+    if (nul == NULL)
+        return got;
+    if (s->nuls == SOURCE_NULS_NOTED && s->text_bytes + (uint64_t)(nul - bytes) >= SOURCE_HEAD_BYTES) {
+        s->nul = nul;
+        return got;
+    }
+    s->nul_stopped = true;
+    set_reason(s, SOURCE_NUL_STOPS);
+    return nul > bytes ? nul - bytes : -1;
+}
+
+long long source_read(source *s, char *bytes, size_t max_bytes) {
+    s->nul = NULL;
+    long long got = s->nul_stopped ? -1 : read_any(s, bytes, max_bytes);
+    if (got > 0 && s->nuls > SOURCE_NULS_IN_HEAD)
+        got = check_nuls(s, bytes, got);
+    s->text_bytes += got > 0 ? (uint64_t)got : 0;
+    return got;
 }
 
 void source_close(source *s) {

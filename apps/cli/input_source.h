@@ -10,7 +10,14 @@
 #include "input_magic.h"
 #include "input_unpack.h"
 
-#define SOURCE_REASON_BYTES 160
+#define SOURCE_REASON_BYTES 240
+#define SOURCE_HEAD_BYTES ((size_t)64 << 10) /* a NUL in the first bytes of a text is an error in any case */
+
+/* What a NUL in a text means: nothing; an error if it is in the first bytes, when the file is opened (the caller looks
+ * for others); also an error if it comes later; or else a note (source.nul). */
+typedef enum source_nuls { SOURCE_NULS_KEPT, SOURCE_NULS_IN_HEAD, SOURCE_NULS_STOP, SOURCE_NULS_NOTED } source_nuls;
+
+extern const char SOURCE_NUL_STOPS[]; /* the reason for such an error */
 
 /* How to read a file. If all are false, its bytes are passed on unchanged. */
 typedef struct source_rules {
@@ -18,6 +25,7 @@ typedef struct source_rules {
     bool lines;             /* it is text: skip a UTF-8 byte order mark at its beginning */
     bool check;             /* refuse it if its first bytes, after decompression, are not text */
     uint64_t unpack_memory; /* see input.h */
+    source_nuls nuls;
     char end; /* the end of a record; complete records of a pipe are not delayed to recognise the format */
 } source_rules;
 
@@ -39,8 +47,13 @@ typedef struct source {
     char *packed;       /* bytes read and not yet decompressed or passed on */
     size_t packed_at, packed_bytes;
 
-    bool had_bom;                /* a byte order mark was skipped */
-    char head[MAGIC_HEAD_BYTES]; /* the first decompressed bytes of an archive, not yet passed on */
+    source_nuls nuls;
+    uint64_t text_bytes; /* passed on so far */
+    const char *nul;     /* the first NUL in the bytes that were passed on last, if it is to be noted */
+    bool nul_stopped;    /* reading has failed because a NUL follows the bytes that were passed on */
+
+    bool had_bom;                 /* a byte order mark was skipped */
+    char head[SOURCE_HEAD_BYTES]; /* the first decompressed bytes of an archive, not yet passed on */
     size_t head_at, head_bytes;
     bool head_failed; /* decompression failed after these bytes: s->reason */
 } source;
@@ -55,7 +68,7 @@ bool source_may_wait(const char *const *paths, size_t next, size_t count);
 bool source_open(source *s, const char *path, const source_rules *rules);
 
 /* Reads 1 to `max_bytes` bytes. Returns 0 at the end and when stop_fd becomes readable, and -1 with s->reason on
- * failure. */
+ * failure. Bytes before a NUL that stops reading are passed on first. */
 long long source_read(source *s, char *bytes, size_t max_bytes);
 
 void source_close(source *s);   /* closes the open file, if any */

@@ -7,6 +7,10 @@
  *     bzip2    "BZh", a digit, and a block or the end  libbz2    .bz2           no
  *     lz4      04 22 4d 18, or 5? 2a 4d 18 before it   liblz4    .lz4           no
  *
+ * A file whose name ends like that of an archive has to be one of this format: if its first bytes are damaged, only the
+ * name says so. A gzip header with flags that must be 0, or with another method, is damaged whatever the name, because
+ * text does not begin with 1f 8b.
+ *
  * Several archives may be concatenated. If an archive is followed by anything else, that is an error.
  *
  * The signature of gzip has only two bytes. Its method and the flags that must be 0 are checked as well, so that binary
@@ -27,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "values.h"
 
@@ -399,7 +404,7 @@ static const format *format_named(const char *path) {
     size_t bytes = strlen(path);
     for (size_t i = 0; i < sizeof FORMATS / sizeof *FORMATS; i++) {
         size_t suffix_bytes = strlen(FORMATS[i].suffix);
-        if (bytes > suffix_bytes && strcmp(path + bytes - suffix_bytes, FORMATS[i].suffix) == 0)
+        if (bytes > suffix_bytes && strcasecmp(path + bytes - suffix_bytes, FORMATS[i].suffix) == 0)
             return &FORMATS[i];
     }
     return NULL;
@@ -437,12 +442,36 @@ static bool is_stub(const format *named, const char *head, size_t head_bytes, ch
     return true;
 }
 
+/* Returns true, with the reason, if a file of no known format must not be read as it is. `named` is the format that its
+ * name says, or NULL. */
+static bool is_damaged(const format *named, const char *head, size_t head_bytes, bool at_end, char *reason,
+                       size_t reason_bytes) {
+    if (named != NULL && at_end && is_stub(named, head, head_bytes, reason, reason_bytes))
+        return true;
+    bool almost_gzip = head_bytes >= 4 && memcmp(head, "\x1f\x8b", 2) == 0;
+    if (named != NULL)
+        snprintf(
+            reason, reason_bytes,
+            "is not a %s archive, although its name ends in %s: it is damaged, or has the wrong name (--text reads "
+            "its bytes as lines)",
+            named->name, named->suffix);
+    else if (almost_gzip)
+        snprintf(reason, reason_bytes,
+                 "begins like a gzip archive, but its header is damaged (--text reads its bytes as lines)");
+    return named != NULL || almost_gzip;
+}
+
 bool unpack_open(const char *name, const char *head, size_t head_bytes, bool at_end, unpacker **u, char *reason,
                  size_t reason_bytes) {
     *u = NULL;
     const format *found = format_beginning(head, head_bytes), *named = format_named(name);
     if (found == NULL)
-        return named == NULL || !at_end || !is_stub(named, head, head_bytes, reason, reason_bytes);
+        return !is_damaged(named, head, head_bytes, at_end, reason, reason_bytes);
+    if (named != NULL && found != named) {
+        snprintf(reason, reason_bytes, "is compressed with %s, although its name ends in %s: rename it", found->name,
+                 named->suffix);
+        return false;
+    }
     if (found->open == NULL) {
         snprintf(reason, reason_bytes,
                  "is compressed with %s, which this build of kith does not support: decompress it first", found->name);

@@ -25,8 +25,8 @@ bool unpack_knows_name(const char *path);
 const char *unpack_format_of(const char *head, size_t head_bytes);
 
 /* Sets *u to an unpacker for a file that begins with these bytes, or to NULL if it is not compressed. `at_end` says
- * that the file has no more bytes. Returns false, with a reason, if this build does not support the format, or if the
- * file has the name of a compressed file but is empty or has only a part of the signature. */
+ * that the file has no more bytes. Returns false, with a reason, if this build does not support the format, if the file
+ * has the name of a compressed file but not the first bytes of this format, or if a gzip header is damaged. */
 bool unpack_open(const char *name, const char *head, size_t head_bytes, bool at_end, unpacker **u, char *reason,
                  size_t reason_bytes);
 

@@ -6,31 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plain.h"
 #include "report.h"
 
 static bool comma_due;
 
-/* Returns the number of bytes of the UTF-8 character at `text`, or 0 if it is invalid: overlong, a surrogate, or above
- * U+10FFFF. */
-static size_t character_bytes(const unsigned char *text) {
-    unsigned char first = text[0];
-    size_t bytes = first < 0x80                     ? 1
-                   : first >= 0xC2 && first <= 0xDF ? 2
-                   : first >= 0xE0 && first <= 0xEF ? 3
-                   : first >= 0xF0 && first <= 0xF4 ? 4
-                                                    : 0;
-    for (size_t i = 1; i < bytes; i++)
-        if ((text[i] & 0xC0) != 0x80)
-            return 0;
-    bool overlong = (first == 0xE0 && text[1] < 0xA0) || (first == 0xF0 && text[1] < 0x90);
-    bool beyond = (first == 0xED && text[1] > 0x9F) || (first == 0xF4 && text[1] > 0x8F);
-    return overlong || beyond ? 0 : bytes;
-}
-
 static void quoted(const char *text) {
     out("\"", 1);
     for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
-        size_t bytes = character_bytes(at);
+        size_t bytes = plain_character((const char *)at);
         if (bytes == 0)
             out("\xEF\xBF\xBD", 3);
         else if (*at == '"' || *at == '\\')
@@ -41,6 +25,8 @@ static void quoted(const char *text) {
             out("\\t", 2);
         else if (*at < 0x20 || *at == 0x7F)
             out_text("\\u%04x", *at);
+        else if (*at == 0xC2 && at[1] < 0xA0)
+            out_text("\\u%04x", at[1]); /* the second byte of U+0080 to U+009F is the number of the character */
         else
             out(at, bytes);
         at += bytes != 0 ? bytes : 1;

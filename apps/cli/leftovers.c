@@ -12,6 +12,7 @@
 #include "leftovers.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -131,8 +132,12 @@ static bool is_left(const struct watched *w) {
     struct stat now, named;
     if (w->old < 0)
         return false;
-    if (fstat(w->old, &now) != 0)
-        fail_errno(given);
+    if (fstat(w->old, &now) != 0) {
+        int error = errno;
+        is_watching = false; /* the message says what is known */
+        fail("%s: everything was written, but it is not known whether the system has removed the old file: %s", given,
+             text_of_errno(error));
+    }
     if (now.st_nlink < w->st.st_nlink)
         return false;
     return lstat(w->path, &named) != 0 || !is_file(&named, &w->st);

@@ -44,6 +44,8 @@ int run_words(int word_count, char **words) {
     } else if (a.help) {
         help_command(c);
     } else {
+        if (a.no_notes)
+            report_no_notes();
         if (a.cpu != NULL)
             use_cpu(a.cpu);
         status = c->run(&a);
@@ -54,9 +56,11 @@ int run_words(int word_count, char **words) {
 
 int main(int argc, char **argv) {
     report_begin();
+    int status = EXIT_FOUND;
     if (argc < 2)
-        fail("no command given: kith COMMAND [OPTION]... (kith help lists the commands)");
-    int status = run_words(argc - 1, argv + 1);
+        help_short();
+    else
+        status = run_words(argc - 1, argv + 1);
     leftovers_check();
     out_flush();
     return status;

@@ -56,23 +56,34 @@ static void title(const char *name) {
     out_text(".TH \"%s\" 1 \"\" \"kith %s\" \"kith\"\n.SH NAME\n", capitals, kith_version());
 }
 
+static void option_entry(const option *o) {
+    out_text(".TP\n");
+    if (o->letter != 0)
+        out_text("\\fB\\-%c\\fR, ", o->letter);
+    out_text("\\fB\\-\\-");
+    plain(o->name, strlen(o->name));
+    out_text("\\fR");
+    if (o->argument != NULL)
+        out_text(" \\fI%s\\fR", o->argument);
+    out("\n", 1);
+    text_line(o->help);
+}
+
+/* The options of a group with a topic are described in kith(1). */
+static void options_elsewhere(const option *group) {
+    char names[HELP_NAMES_BYTES];
+    help_group_names(group, names, sizeof names);
+    text_line(names);
+    out_text(".PP\nThese options, and how inputs are read, are described in\n.BR kith (1).\n");
+}
+
+static void options_title(const option *group) {
+    out_text(".SS \"%s\"\n", group->help);
+}
+
 static void options(const command *c) {
     out_text(".SH OPTIONS\n");
-    for (size_t i = 0; i < OPTION_COUNT; i++) {
-        const option *o = &OPTIONS[i];
-        if (!option_belongs(o, c) || o->help == NULL)
-            continue;
-        out_text(".TP\n");
-        if (o->letter != 0)
-            out_text("\\fB\\-%c\\fR, ", o->letter);
-        out_text("\\fB\\-\\-");
-        plain(o->name, strlen(o->name));
-        out_text("\\fR");
-        if (o->argument != NULL)
-            out_text(" \\fI%s\\fR", o->argument);
-        out("\n", 1);
-        text_line(o->help);
-    }
+    help_each_option(c, &(option_writer){options_title, options_elsewhere, option_entry});
 }
 
 /* "0 done; 2 an error." as a list. */
@@ -123,30 +134,12 @@ static void page_of_tool(void) {
         "Data is written to standard output, messages to standard error. Output is written in large blocks, and also "
         "whenever the input is a pipe or a terminal that has nothing to read, so that tail -f log | kith uniq | ... "
         "shows lines as they arrive.\n\n"
-        "Inputs compressed with gzip, zstd, xz, bzip2 or lz4 are decompressed. They are recognised by their first "
-        "bytes, whatever their name. Binary records (--fixed) may begin with any bytes, so for them the name decides "
-        "(.gz, .zst, .xz, .bz2, .lz4). An input in another known format is refused with an error that names the "
-        "format: ZIP, 7z, RAR and tar archives, PDF, databases, images, programs, UTF-16 and UTF-32 text, and kith's "
-        "own files. An empty file with the name of a compressed file is refused, too. --text turns all of this off and "
-        "reads the bytes as they are.\n\n"
-        "A key with a CR at its end is not found by a lookup without the CR. Therefore commands that store keys "
-        "(kith build, add, remove, uniq --state and push --shards) stop at the first line that ends in CR LF, while "
-        "kith query and kith uniq without --state warn once and treat the CR as part of the key. --crlf strips the CR "
-        "from keys, --no-crlf keeps it. With --trim and --json-field a CR cannot become part of a key, and "
-        "it is ignored. With --hex, a CR after the digits is an error; use --crlf. A UTF-8 byte order mark at the "
-        "beginning of an input is part of "
-        "neither the first key nor the line that is printed; a message on standard error says so.\n\n"
-        "Columns (--field) may be quoted with --csv, or with any --delim except a tab, unless --no-quotes is given. A "
-        "quoted column may contain delimiters, doubled quotes and newlines; a record that is printed is printed with "
-        "all its lines. These are errors, and the message names the line in which the record begins: a quote that is "
-        "not closed within 4 MiB or by the end of the file, and a closing quote that is not followed by a delimiter or "
-        "the end of the line. --skip-bad skips that line and continues with the next.\n\n"
-        "In JSON (--json-field) the number 1 and the string \"1\" are different keys. The key of a string is its "
-        "unescaped bytes, so it equals the same text read as a line. The key of a number is a 0x00 byte followed by "
-        "the number as it is written, so 1, 1.0 and 1e0 are three keys. A string that begins with U+0000 gets an "
-        "additional 0x00 byte at the front. With --json-text, the key of both is the text alone.\n\n"
         "The limits of a keyed filter (--untrusted): a false positive that someone has found remains one until the "
         "filter is rebuilt with another secret key, and anyone who can read the file can read the key.");
+    out_text(".SH INPUT\n");
+    paragraphs(HELP_INPUT);
+    for (const option *o = topic_named("input") + 1; !option_is_group(o); o++)
+        option_entry(o);
     out_text(".SH COMMANDS\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         out_text(".TP\n\\fBkith\\-%s\\fR(1)\n", COMMANDS[i].name);

@@ -3,7 +3,11 @@
  * Options and operands may be mixed; "--" ends the options. Short options may be combined (-vc). The value of a short
  * option follows directly (-n10M) or is the next word; the value of a long option follows after = or is the next word.
  * Each row of the table names the member of `arguments` that receives the value, and its type, so the parser needs no
- * code for individual options. */
+ * code for individual options.
+ *
+ * An option that is given twice would hide a mistake if the last value counted: --field 1 --field 2 does not mean two
+ * columns. So two different values are an error that names both. They are compared after they have been read: 10K and
+ * 10000 are equal. Only the NAME=VALUE of VALUE_WORDS may be repeated, with different names. */
 #define _GNU_SOURCE
 
 #include "options.h"
@@ -32,8 +36,8 @@ const command COMMANDS[COMMAND_COUNT] = {
 const option OPTIONS[] = {
 #define OPTION(letter, name, argument, type, field, commands, help)                                                    \
     {letter, name, argument, type, offsetof(arguments, field), commands, help},
+#define GROUP(topic, title) {0, topic, NULL, VALUE_FLAG, 0, 0, title},
 #include "options.def"
-#undef OPTION
 };
 const size_t OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS;
 
@@ -43,6 +47,13 @@ const command *command_named(const char *name) {
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(COMMANDS[i].name, name) == 0)
             return &COMMANDS[i];
+    return NULL;
+}
+
+const option *topic_named(const char *name) {
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        if (option_is_group(&OPTIONS[i]) && OPTIONS[i].name != NULL && strcmp(OPTIONS[i].name, name) == 0)
+            return &OPTIONS[i];
     return NULL;
 }
 
@@ -102,17 +113,18 @@ const command *command_must(const char *name) {
     static const char *const options[] = {"--help", "--version"};
     if (name[0] == '-')
         fail_unknown("option", "", name, options, sizeof options / sizeof *options, "kith help");
-    const char *names[COMMAND_COUNT];
+    const char *names[COMMAND_COUNT + 1];
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         names[i] = COMMANDS[i].name;
-    fail_unknown("command", "", name, names, COMMAND_COUNT, "kith help");
+    names[COMMAND_COUNT] = options[1]; /* kith version */
+    fail_unknown("command", "", name, names, COMMAND_COUNT + 1, "kith help");
 }
 
 static noreturn void fail_unknown_option(const command *c, const char *name) {
     const char *names[64];
     size_t count = 0;
     for (size_t i = 0; i < OPTION_COUNT && count < sizeof names / sizeof *names; i++)
-        if (option_belongs(&OPTIONS[i], c) && OPTIONS[i].help != NULL)
+        if (option_shown(&OPTIONS[i], c))
             names[count++] = OPTIONS[i].name;
     char list[64];
     (void)snprintf(list, sizeof list, "kith help %s", c->name);
@@ -120,6 +132,14 @@ static noreturn void fail_unknown_option(const command *c, const char *name) {
 }
 
 /* ---- values ---- */
+
+typedef struct reader {
+    const command *command;
+    int word_count;
+    char **words;
+    int at;
+    const char **given; /* for each option, its value so far; NULL if it was not given */
+} reader;
 
 static const char *read_small(const char *text, unsigned *number) {
     uint64_t value;
@@ -130,6 +150,17 @@ static const char *read_small(const char *text, unsigned *number) {
         return "is out of range: use a number from 1 to 2147483647";
     *number = (unsigned)value;
     return NULL;
+}
+
+static const char *read_shards(const char *text, unsigned *number) {
+    uint64_t value;
+    static char wrong[64];
+    const char *not_a_number = read_number(text, &value);
+    if (not_a_number != NULL)
+        return not_a_number;
+    (void)snprintf(wrong, sizeof wrong, "is out of range: use a number from 1 to %d", SHARDS_MAX);
+    *number = (unsigned)value;
+    return value == 0 || value > SHARDS_MAX ? wrong : NULL;
 }
 
 static const char *read_column(const char *text, unsigned *number) {
@@ -154,6 +185,18 @@ static const char *read_char(const char *text, int *byte) {
     return NULL;
 }
 
+/* Returns the word among `words` (separated by spaces; NULL is none) that has the same NAME= as `word`, and its length;
+ * NULL if there is none. */
+static const char *word_with_name_of(const char *words, const char *word, size_t *word_bytes) {
+    size_t name_bytes = strcspn(word, "=") + 1;
+    for (const char *at = words; at != NULL && *at != '\0'; at += *word_bytes + (at[*word_bytes] == ' ')) {
+        *word_bytes = strcspn(at, " ");
+        if (*word_bytes >= name_bytes && strncmp(at, word, name_bytes) == 0)
+            return at;
+    }
+    return NULL;
+}
+
 static void join(const char **words, const char *more) {
     const char *before = *words != NULL ? *words : "";
     size_t size = strlen(before) + strlen(more) + 2;
@@ -163,62 +206,102 @@ static void join(const char **words, const char *more) {
     *words = all;
 }
 
-/* `shown` is the option as the user typed it. */
-static void set_value(arguments *a, const option *o, const char *shown, const char *value) {
+/* Stores the value in its field. Returns NULL, or what is wrong with it. */
+static const char *store_value(arguments *a, const option *o, const char *value) {
     void *field = (char *)a + o->offset;
-    const char *wrong = NULL;
     switch (o->type) {
     case VALUE_FLAG:
         *(bool *)field = true;
-        break;
+        return NULL;
     case VALUE_TEXT:
     case VALUE_PATH:
     case VALUE_KIND:
     case VALUE_CPU:
-        if (*value == '\0')
-            wrong = "is empty";
-        else if (*(const char **)field != NULL)
-            wrong = "is the second value: the option may be given only once";
         *(const char **)field = value;
-        break;
+        return *value == '\0' ? "is empty" : NULL;
     case VALUE_WORDS:
         join(field, value);
-        break;
+        return NULL;
     case VALUE_RATE:
-        wrong = read_rate(value, field);
-        break;
+        return read_rate(value, field);
     case VALUE_COUNT:
-        wrong = read_count(value, field);
-        break;
+        return read_count(value, field);
     case VALUE_SIZE:
-        wrong = read_size(value, field);
-        break;
+        return read_size(value, field);
     case VALUE_SEED:
-        wrong = read_number(value, field);
         a->seed_given = true;
-        break;
+        return read_number(value, field);
     case VALUE_SMALL:
-        wrong = read_small(value, field);
-        break;
+        return read_small(value, field);
+    case VALUE_SHARDS:
+        return read_shards(value, field);
     case VALUE_COLUMN:
-        wrong = read_column(value, field);
-        break;
+        return read_column(value, field);
     case VALUE_CHAR:
-        wrong = read_char(value, field);
-        break;
+        return read_char(value, field);
     }
+    return NULL;
+}
+
+/* Returns true if the field of an option is equal in both. */
+static bool same_value(const option *o, const arguments *a, const arguments *b) {
+    const char *x = (const char *)a + o->offset, *y = (const char *)b + o->offset;
+    switch (o->type) {
+    case VALUE_FLAG:
+    case VALUE_WORDS:
+        return true;
+    case VALUE_TEXT:
+    case VALUE_PATH:
+    case VALUE_KIND:
+    case VALUE_CPU:
+        return strcmp(*(const char *const *)x, *(const char *const *)y) == 0;
+    case VALUE_RATE:
+        return memcmp(x, y, sizeof(double)) == 0;
+    case VALUE_COUNT:
+    case VALUE_SIZE:
+    case VALUE_SEED:
+        return memcmp(x, y, sizeof(uint64_t)) == 0;
+    case VALUE_SMALL:
+    case VALUE_SHARDS:
+    case VALUE_COLUMN:
+        return memcmp(x, y, sizeof(unsigned)) == 0;
+    case VALUE_CHAR:
+        return memcmp(x, y, sizeof(int)) == 0;
+    }
+    return false;
+}
+
+static noreturn void fail_twice(const option *o, const char *shown, const char *first, const char *second) {
+    if (o->type == VALUE_COLUMN)
+        fail("%s is given twice, with %s and with %s, but the key is a single column; to compare several, first write "
+             "them into one column (such as awk -F'\\t' '{print $%s \"|\" $%s \"\\t\" $0}') and use %s 1",
+             shown, first, second, first, second, shown);
+    fail("%s is given twice, with %s and with %s: give it once", shown, first, second);
+}
+
+/* `shown` is the option as the user typed it. */
+static void set_value(reader *r, const option *o, const char *shown, const char *value, arguments *a) {
+    const char **earlier = &r->given[o - OPTIONS];
+    if (o->type == VALUE_WORDS) {
+        size_t bytes;
+        const char *words = *(const char **)((char *)a + o->offset);
+        const char *word = word_with_name_of(words, value, &bytes);
+        if (word != NULL && strlen(value) == bytes && strncmp(word, value, bytes) == 0)
+            return;
+        if (word != NULL)
+            fail("%s is given twice for the same name, with %.*s and with %s: give it once", shown, (int)bytes, word,
+                 value);
+    }
+    arguments before = *a;
+    const char *wrong = store_value(a, o, value);
     if (wrong != NULL)
         fail("%s %s %s", shown, *value != '\0' ? value : "''", wrong);
+    if (*earlier != NULL && !same_value(o, &before, a))
+        fail_twice(o, shown, *earlier, value);
+    *earlier = value;
 }
 
 /* ---- words ---- */
-
-typedef struct reader {
-    const command *command;
-    int word_count;
-    char **words;
-    int at;
-} reader;
 
 static const option *find_name(const command *c, const char *name, size_t name_bytes) {
     for (size_t i = 0; i < OPTION_COUNT; i++)
@@ -255,7 +338,7 @@ static void read_long(reader *r, const char *word, arguments *a) {
         fail("%s does not take a value", shown);
     if (o->argument != NULL && value == NULL)
         value = next_word(r, o, shown);
-    set_value(a, o, shown, value);
+    set_value(r, o, shown, value, a);
 }
 
 static void read_letters(reader *r, const char *word, arguments *a) {
@@ -265,11 +348,11 @@ static void read_letters(reader *r, const char *word, arguments *a) {
         if (o == NULL)
             fail("unknown option '%s'; kith help %s lists all", shown, r->command->name);
         if (o->argument == NULL) {
-            set_value(a, o, shown, NULL);
+            set_value(r, o, shown, NULL, a);
             continue;
         }
         const char *value = letter[1] != '\0' ? letter + 1 : next_word(r, o, shown);
-        set_value(a, o, shown, value);
+        set_value(r, o, shown, value, a);
         return;
     }
 }
@@ -318,6 +401,7 @@ static void finish_shape(const command *c, arguments *a) {
     shape->cr = a->crlf ? INPUT_CR_STRIP : a->no_crlf ? INPUT_CR_KEEP : INPUT_CR_UNDECIDED;
     /* The user sees a wrong key that is printed, but not one that is stored in a filter. */
     shape->cr_stops = c != &COMMANDS[COMMAND_query] && (c != &COMMANDS[COMMAND_uniq] || a->state != NULL);
+    shape->nul_stops = shape->cr_stops;
     shape->threads = a->threads;
 }
 
@@ -328,7 +412,19 @@ static uint64_t half_of_memory(void) {
     return (uint64_t)pages * (uint64_t)page_bytes / 2;
 }
 
+/* An empty name is usually a variable of a shell that is not set. A message with it would name nothing. */
+static void check_names(const command *c, const arguments *a) {
+    bool of_files = ((ALL_COMMANDS & ~(IN(kinds) | IN(demo) | IN(lab) | IN(help))) >> (c - COMMANDS)) & 1;
+    if (!of_files)
+        return;
+    for (size_t i = 0; i < (a->keys_given ? 1 : a->operand_count); i++)
+        if (*a->operands[i] == '\0')
+            fail("'' is an empty name, not that of a file");
+}
+
 static void finish(const command *c, arguments *a) {
+    if (a->no_notes && a->verbose)
+        fail("-q and --verbose contradict each other: give only one");
     a->memory_given = a->memory != 0;
     if (!a->memory_given)
         a->memory = half_of_memory();
@@ -343,12 +439,14 @@ static void finish(const command *c, arguments *a) {
         fail("too few arguments: kith %s %s", c->name, c->synopsis);
     if (a->operand_count > c->operands_max)
         fail("unexpected argument '%s': kith %s %s", a->operands[c->operands_max], c->name, c->synopsis);
+    check_names(c, a);
 }
 
 void arguments_read(const command *c, int word_count, char **words, arguments *a) {
     *a = (arguments){.delim = -1};
     const char **operands = allocate(((size_t)word_count + 1) * sizeof *operands);
-    reader r = {c, word_count, words, 0};
+    reader r = {c, word_count, words, 0, allocate(OPTION_COUNT * sizeof *r.given)};
+    memset(r.given, 0, OPTION_COUNT * sizeof *r.given);
     bool options_end = false;
     while (r.at < word_count) {
         const char *word = words[r.at++];
@@ -361,6 +459,7 @@ void arguments_read(const command *c, int word_count, char **words, arguments *a
         else
             read_letters(&r, word, a);
     }
+    free(r.given);
     operands[a->operand_count] = NULL;
     a->operands = operands;
     finish(c, a);

@@ -15,6 +15,8 @@
 
 #include "input.h"
 
+enum { SHARDS_MAX = 512 };
+
 typedef struct arguments {
     const char *const *operands; /* the words that are not options, in order */
     size_t operand_count;
@@ -54,6 +56,7 @@ typedef struct arguments {
     bool mark;
     bool keys_given;
     bool verbose;
+    bool no_notes; /* report.h */
     bool json;
 
     /* uniq */
@@ -124,12 +127,13 @@ typedef enum value_type {
     VALUE_PATH,   /* const char *, and shells complete files */
     VALUE_KIND,   /* const char *, and shells complete kinds */
     VALUE_CPU,    /* const char *, and shells complete instruction sets */
-    VALUE_WORDS,  /* const char *: all values that were given, separated by spaces */
+    VALUE_WORDS,  /* const char *: all NAME=VALUE that were given, separated by spaces */
     VALUE_RATE,   /* double */
     VALUE_COUNT,  /* uint64_t, at least 1 */
     VALUE_SIZE,   /* uint64_t, at least 1 */
     VALUE_SEED,   /* uint64_t, and seed_given */
     VALUE_SMALL,  /* unsigned, at least 1 */
+    VALUE_SHARDS, /* unsigned, 1 to SHARDS_MAX */
     VALUE_COLUMN, /* unsigned, at least 1: a column */
     VALUE_CHAR,   /* int: a byte, or an escape such as \t */
 } value_type;
@@ -144,6 +148,12 @@ typedef struct option {
     const char *help;  /* NULL: not shown */
 } option;
 
+/* A row without commands is the title of the group of options that follow it, until the next such row: `help` is the
+ * title, and `name` the topic of kith help that describes the group, or NULL. */
+static inline bool option_is_group(const option *o) {
+    return o->commands == 0;
+}
+
 extern const command COMMANDS[COMMAND_COUNT];
 extern const option OPTIONS[];
 extern const size_t OPTION_COUNT;
@@ -154,6 +164,14 @@ const command *command_named(const char *name);
 static inline bool option_belongs(const option *o, const command *c) {
     return (o->commands >> (c - COMMANDS)) & 1;
 }
+
+/* Returns whether help lists the option. */
+static inline bool option_shown(const option *o, const command *c) {
+    return option_belongs(o, c) && o->help != NULL;
+}
+
+/* Returns the group of options with this topic, or NULL. */
+const option *topic_named(const char *name);
 
 /* Parses the words after the name of the command. `a` points into `words`, which must outlive it. */
 void arguments_read(const command *c, int word_count, char **words, arguments *a);

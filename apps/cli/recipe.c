@@ -162,6 +162,12 @@ void recipe_require(const char *path, const kith_filter *filter, const input_sha
     uint64_t recipe = kith_filter_recipe(filter), given = recipe_of(shape);
     recipe_text has, wants;
     check_known(path, recipe);
+    if ((recipe ^ given) == RECIPE_JSON_TYPED && (given & RECIPE_JSON_TYPED) != 0)
+        fail("%s: its keys are text (%s), but with --json-field the number 1 and the string \"1\" are different keys; "
+             "give --json-text to look up the text of both",
+             path, text_of_recipe(recipe, has));
+    if ((recipe ^ given) == RECIPE_JSON_TYPED && shape->json_field != NULL)
+        fail("%s: it was built without --json-text, so numbers and strings are different keys; omit --json-text", path);
     if (recipe != given)
         fail("%s: it was built with other options (%s) than those given here (%s)", path, text_of_recipe(recipe, has),
              text_of_recipe(given, wants));

@@ -22,9 +22,10 @@
 #ifndef CLI_REDIS_SHARDS_H
 #define CLI_REDIS_SHARDS_H
 
+#include "options.h"
 #include "redis_upload.h"
 
-enum { REDIS_SHARDS_MAX = 512, REDIS_SETS_MAX = 16 };
+enum { REDIS_SHARDS_MAX = SHARDS_MAX, REDIS_SETS_MAX = 16 };
 
 #define REDIS_SHARD_NOTE "kith-shard"
 

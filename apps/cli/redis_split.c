@@ -168,8 +168,6 @@ static void load_shards(const split *s, redis_link *link, const redis_shards *na
 }
 
 static void begin(split *s, const arguments *a) {
-    if (a->shards > REDIS_SHARDS_MAX)
-        fail("--shards %u: at most %d shards are supported", a->shards, REDIS_SHARDS_MAX);
     if (a->final && a->grow)
         fail("--final and --grow contradict each other: nothing is added to a final filter, so it need not grow");
     memory_check(a, 2 * a->shards * BUILDER_BYTES_MIN, "a builder for each shard"); /* half of --memory */

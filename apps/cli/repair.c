@@ -143,10 +143,12 @@ static bool rate_is_higher(const work *w) {
 }
 
 static void say(const work *w, const char *what, const char *text) {
-    if (w->to != NULL && strcmp(w->to, "-") == 0)
+    if (w->to != NULL && strcmp(w->to, "-") == 0) {
         note("%s: %s", what, text);
-    else
-        out_text("%-8s %s\n", what, text);
+    } else {
+        out_plain("%-8s %s", what, text);
+        out_text("\n");
+    }
 }
 
 static void put_report(const work *w) {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "leftovers.h"
+#include "plain.h"
 
 enum {
     UNDOS_MAX = 8,
@@ -31,6 +32,7 @@ static struct undo {
 static volatile sig_atomic_t undo_count;
 
 static const char *command_name;
+static bool notes_are_off;
 
 static volatile sig_atomic_t held;
 static volatile sig_atomic_t waiting_signal;
@@ -134,6 +136,10 @@ void report_command(const char *name) {
     command_name = name;
 }
 
+void report_no_notes(void) {
+    notes_are_off = true;
+}
+
 /* Uses a single write, so that lines of several processes do not mix. */
 static void print_message(const char *format, va_list arguments, const char *leftover) {
     char line[4096];
@@ -149,10 +155,7 @@ static void print_message(const char *format, va_list arguments, const char *lef
     }
     if (at > sizeof line - 1)
         at = sizeof line - 1;
-    /* A file name may contain a newline, but an error is always one line. */
-    for (size_t i = 0; i < at; i++)
-        if (line[i] == '\n' || line[i] == '\r' || line[i] == '\033')
-            line[i] = '?';
+    plain_make(line); /* an error is always one line, also if a file name contains a newline */
     line[at++] = '\n';
     progress_clear();
     ssize_t written = write(STDERR_FILENO, line, at);
@@ -171,6 +174,8 @@ void fail(const char *format, ...) {
 
 void note(const char *format, ...) {
     va_list arguments;
+    if (notes_are_off)
+        return;
     va_start(arguments, format);
     out_flush();
     print_message(format, arguments, NULL);
@@ -180,8 +185,11 @@ void note(const char *format, ...) {
 const char *text_of_errno(int error) {
     switch (error) {
     case ENOENT:
-    case ENOTDIR:
         return "no such file";
+    case ENOTDIR:
+        return "a part of its path is a file, not a folder";
+    case EROFS:
+        return "the file system is mounted read-only";
     case EACCES:
     case EPERM:
         return "permission denied";
@@ -196,10 +204,16 @@ void fail_errno(const char *path) {
     fail("%s: %s", path, text_of_errno(errno));
 }
 
+const char *text_of_failure(kith_status status, int error) {
+    if (status == KITH_E_NO_FILE)
+        return text_of_errno(error == ENOTDIR ? ENOTDIR : ENOENT);
+    if (status == KITH_E_PERMISSION)
+        return text_of_errno(error == EROFS ? EROFS : EACCES);
+    return status == KITH_E_IO && error != 0 ? text_of_errno(error) : kith_status_text(status);
+}
+
 void fail_status(const char *path, kith_status status) {
-    if (status == KITH_E_IO && errno != 0)
-        fail_errno(path);
-    fail("%s: %s", path, status == KITH_E_NO_FILE ? text_of_errno(ENOENT) : kith_status_text(status));
+    fail("%s: %s", path, text_of_failure(status, errno));
 }
 
 void at_failure(void (*undo)(void *context), void *context) {
@@ -291,21 +305,36 @@ void out(const void *bytes, size_t byte_count) {
         out_flush();
 }
 
-void out_text(const char *format, ...) {
+/* Prints the text; with `is_plain`, after plain_make(). */
+static void out_formatted(bool is_plain, const char *format, va_list arguments) {
     char few[512];
-    va_list arguments;
-    va_start(arguments, format);
+    char *text = few;
     va_list again;
     va_copy(again, arguments);
     int needed = vsnprintf(few, sizeof few, format, arguments);
-    va_end(arguments);
-    if (needed >= 0 && (size_t)needed < sizeof few) {
-        out(few, (size_t)needed);
-    } else if (needed >= 0) {
-        char *many = allocate((size_t)needed + 1);
-        (void)vsnprintf(many, (size_t)needed + 1, format, again);
-        out(many, (size_t)needed);
-        free(many);
+    if (needed >= 0 && (size_t)needed >= sizeof few) {
+        text = allocate((size_t)needed + 1);
+        (void)vsnprintf(text, (size_t)needed + 1, format, again);
     }
     va_end(again);
+    if (is_plain)
+        plain_make(text);
+    if (needed >= 0)
+        out(text, (size_t)needed);
+    if (text != few)
+        free(text);
+}
+
+void out_text(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    out_formatted(false, format, arguments);
+    va_end(arguments);
+}
+
+void out_plain(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    out_formatted(true, format, arguments);
+    va_end(arguments);
 }

@@ -26,10 +26,15 @@ void report_begin(void);
 /* Sets the name of the command, which precedes every message. NULL means none. */
 void report_command(const char *name);
 
-/* Prints one line and exits with status 2. stdout is flushed first. */
+/* Turns note() off. */
+void report_no_notes(void);
+
+/* Prints one line, in which control characters are replaced (plain.h), and exits with status 2. stdout is flushed
+ * first. */
 noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Fails with "PATH: " and the text of the status. For KITH_E_IO, errno must still be that of the failed call. */
+/* Fails with "PATH: " and the text of the status. errno must still be that of the failed call: it says more about
+ * KITH_E_IO, KITH_E_NO_FILE and KITH_E_PERMISSION. */
 noreturn void fail_status(const char *path, kith_status status);
 
 /* Fails with "PATH: " and the text of errno. */
@@ -38,7 +43,10 @@ noreturn void fail_errno(const char *path);
 /* Returns the text of an errno, the same everywhere: "no such file", "permission denied". */
 const char *text_of_errno(int error);
 
-/* Prints a line that is not an error. */
+/* Returns the text of a status, and of the errno that the failed call has left. */
+const char *text_of_failure(kith_status status, int error);
+
+/* Prints a line that is not an error, in the same way, and continues. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Registers a function that runs before the tool ends by an error, a closed pipe or a signal, for example to remove
@@ -68,6 +76,11 @@ void *reallocate(void *block, size_t byte_count);
  * pipe or a terminal with nothing to read, so that the reader of stdout sees all lines so far. */
 void out(const void *bytes, size_t byte_count);
 void out_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* For lines with names, notes or other text that may come from anyone: control characters are replaced (plain.h), the
+ * newline of the line too, so print that with out_text. */
+void out_plain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 void out_flush(void);
 
 bool out_is_terminal(void);

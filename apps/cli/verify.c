@@ -118,7 +118,8 @@ static void put_verdict(const arguments *a, const char *path, const verdict *v, 
         json_close('}');
         json_end();
     } else if (is_sound) {
-        out_text("%s: sound\n", path);
+        out_plain("%s: sound", path);
+        out_text("\n");
     }
     if (!is_sound)
         note("%s: %s", path, v->reason);

@@ -155,9 +155,9 @@ KITH_API KITH_MUST_USE kith_status kith_store_convert(const char *path, const ki
  * Returns
  *   KITH_E_NOT_STORE  the file is a plain filter (kith_store_convert makes a store of it)
  *   KITH_E_LOCKED     another process or handle has the store open for writing
- *   KITH_E_JOURNAL    the journal is missing, belongs to another store, or lacks the first operations after the
- *                     snapshot, so that keys would be missing. kith_filter_open() with KITH_OPEN_SNAPSHOT reads the
- *                     snapshot alone
+ *   KITH_E_JOURNAL    the journal is missing, is not a regular file, belongs to another store, or lacks the first
+ *                     operations after the snapshot, so that keys would be missing. kith_filter_open() with
+ *                     KITH_OPEN_SNAPSHOT reads the snapshot alone
  *   KITH_E_CORRUPT    a record of the journal that had been synced is damaged, or a header is. No file is changed
  *   KITH_E_TOO_LARGE  the operations in the journal need more than options->max_bytes
  *   KITH_E_ARGUMENT   unknown flags, or malformed options

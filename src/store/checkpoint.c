@@ -237,7 +237,7 @@ static kith_status check_journal_name(const kith_store *s, bool *exists) {
     int file;
     uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
     size_t got;
-    kith_status status = kithi_files_open(s->files, s->folder, s->journal_name, false, &file);
+    kith_status status = kithi_files_open_journal(s->files, s->folder, s->journal_name, false, &file);
     *exists = status == KITH_OK;
     if (status == KITH_E_NO_FILE)
         return KITH_OK;

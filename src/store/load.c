@@ -188,7 +188,7 @@ static kith_status open_snapshot(const kith_store *s, kithi_image *image) {
 
 static kith_status open_journal(const kith_store *s, kithi_image *image) {
     kithi_journal *j = &image->journal;
-    kith_status status = kithi_files_open(s->files, s->folder, s->journal_name, s->is_writer, &j->file);
+    kith_status status = kithi_files_open_journal(s->files, s->folder, s->journal_name, s->is_writer, &j->file);
     if (status == KITH_E_NO_FILE)
         return KITH_E_JOURNAL;
     if (status == KITH_OK)

@@ -132,6 +132,7 @@ TEST(lines_are_unchanged) {
     EXPECT(shape, T("no newline"), 0, SAME("no newline"));
     EXPECT(shape, T("a\nb"), 0, SAME("a"), SAME("b"));
     EXPECT(shape, T("\n"), 0, SAME(""));
+    shape.text = true;
     EXPECT(shape, T("a\0b\n\0\n"), 0, SAME("a\0b"), SAME("\0"));
 }
 

@@ -5,7 +5,8 @@
  *
  *     The tool ends by itself, with the status, the output and the files of a run without failure, or with status 2, a
  *     message that names what failed, and the old or the complete new content in the target. If the call failed before
- *     the first rename, it is the old one, byte by byte. All other files are unchanged.
+ *     the first rename, it is the old one, byte by byte. If it is the new one and no sync has failed, the message says
+ *     that everything was written. All other files are unchanged.
  *     After EINTR and short transfers it is always the first of the two, except that an interrupted sync is a failed
  *     sync.
  *     A failed sync ends with status 2 and is not repeated.
@@ -355,6 +356,9 @@ static void check_failure(const trial *t) {
             broke(t, "neither the old nor the new bytes", "");
         if (!is_old && atomic_load(&faults->renames_before_failure) == 0)
             broke(t, "failed before the rename, but has the new bytes", "");
+        if (!is_old && !atomic_load(&faults->sync_failed) && strstr(t->got.err, "everything was written") == NULL &&
+            strstr(t->got.err, "stdout") == NULL) /* the report of kith repair, when its result is in place */
+            broke(t, "has the new bytes, but the message does not say so", "");
         return;
     }
     if (atomic_load(&faults->renames_before_failure) == 0 && !is_old)

@@ -12,7 +12,7 @@
  *
  * The blocks are small, so that a few hundred bytes are enough for records that span blocks. */
 #define BLOCK_BYTES ((size_t)128)
-#define RECORDS_MAX ((size_t)8)
+#define RECORDS_MAX ((size_t)80)
 #define RECORD_MAX ((size_t)200)
 #include "cli/input_block.c"
 
@@ -50,6 +50,8 @@ long long source_read(source *s, char *bytes, size_t max_bytes) {
     read_at += n;
     return (long long)n;
 }
+
+const char SOURCE_NUL_STOPS[] = "";
 
 void source_close(source *s) {
     (void)s;

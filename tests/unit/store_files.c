@@ -7,6 +7,8 @@
 #include "folder.h"
 #include "store/files.h"
 
+#include <kith/store.h>
+
 static const kithi_files *const FILES = &kithi_files_system;
 
 static int open_fresh(const struct folder *f) {
@@ -40,6 +42,37 @@ TEST(only_a_regular_file_is_opened) {
         CHECK(lowest_free_descriptor() == unused);
     }
     (void)close(folder);
+    remove_folder(&f);
+}
+
+TEST(a_journal_that_is_not_a_regular_file_is_none) {
+    struct folder f = fresh_folder();
+    int folder = open_fresh(&f), file;
+    make_oddities(&f);
+    static const char *const NAMES[] = {"folder", "fifo"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        for (int writable = 0; writable <= 1; writable++)
+            CHECK_STATUS(kithi_files_open_journal(FILES, folder, NAMES[i], writable, &file), KITH_E_JOURNAL);
+    CHECK_STATUS(kithi_files_open_journal(FILES, folder, "none", true, &file), KITH_E_NO_FILE);
+    CHECK_STATUS(kithi_files_open_journal(FILES, folder, "link", true, &file), KITH_E_IO);
+    CHECK(errno == ELOOP);
+    (void)close(folder);
+
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.capacity = 100;
+    spec.rate = 0.01;
+    kith_filter *filter;
+    kith_store *store;
+    CHECK_OK(kith_filter_create(&spec, &filter));
+    CHECK_OK(kith_store_create(in(&f, "x"), filter, NULL, &store));
+    CHECK_OK(kith_store_close(store));
+    CHECK(unlink(in(&f, "x-journal")) == 0 && mkfifo(in(&f, "x-journal"), 0600) == 0);
+    CHECK_STATUS(kith_store_open(in(&f, "x"), KITH_STORE_READ, NULL, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(kith_store_open(in(&f, "x"), KITH_STORE_WRITE, NULL, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(kith_store_create(in(&f, "x"), filter, NULL, &store), KITH_E_JOURNAL);
+    CHECK_OK(kith_filter_save(filter, in(&f, "x")));
+    CHECK_STATUS(kith_store_convert(in(&f, "x"), NULL, &store), KITH_E_JOURNAL);
+    kith_filter_free(filter);
     remove_folder(&f);
 }
 

@@ -154,7 +154,7 @@ static void put_choosing(lab_text *t, const lab_result *chart) {
     text_put(
         t, "<h3>Which kind to use</h3>\n"
            "<p>The smallest kind that supports the operations you need, with its bits per key, for a million keys. "
-           "Below it, if there is one, a kind that is at most 30% larger and reads one cache line per lookup "
+           "Below it, if there is one, a kind that is at most 30%% larger and reads one cache line per lookup "
            "instead of several. It is much faster once the filter is larger than the cache, so <code>kith plan</code> "
            "recommends it.</p>\n");
     choosing_table(t);

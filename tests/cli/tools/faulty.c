@@ -117,6 +117,13 @@ void *__wrap_mmap64(void *at, size_t bytes, int protection, int flags, int fd, o
     return fd >= 0 && is_planted("no_map") ? MAP_FAILED : __real_mmap64(at, bytes, protection, flags, fd, offset);
 }
 
+int __real_access(const char *path, int how);
+int __wrap_access(const char *path, int how);
+int __wrap_access(const char *path, int how) {
+    errno = EROFS;
+    return (how & W_OK) != 0 && is_planted("read_only") ? -1 : __real_access(path, how);
+}
+
 /* Every file becomes shorter after its size was read. */
 int __real_fstat64(int fd, struct stat64 *st);
 int __wrap_fstat64(int fd, struct stat64 *st);
