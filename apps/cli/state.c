@@ -1,13 +1,14 @@
 /* state.c: the state file of `kith uniq --state`; see state.h. */
 #define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
 
 #include "state.h"
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "filters.h"
+#include "found.h"
 #include "lock.h"
 #include "recipe.h"
 #include "report.h"
@@ -85,7 +86,7 @@ static void check(const arguments *a, const kith_filter *state) {
 
 /* Returns true in the first run, which needs -p to create the state. */
 static bool is_absent(const arguments *a) {
-    if (access(a->state, F_OK) == 0 || errno != ENOENT)
+    if (found_exists(found_before(a->state)))
         return false;
     if (a->rate == 0)
         fail("%s: no such file; give -p RATE to create it", a->state);
@@ -119,7 +120,7 @@ void state_open(uniq_state *s, arguments *a) {
 }
 
 static void create(const uniq_state *s, kith_filter *filter, const arguments *a) {
-    if (access(a->state, F_OK) == 0) /* other commands create a new file without locking it */
+    if (found_exists(found_before(a->state))) /* other commands create a new file without locking it */
         fail("%s: another program created it in the meantime; it is left unchanged, without the lines of this run",
              a->state);
     if (a->no_lock)

@@ -20,6 +20,15 @@ static inline int open_fully(const char *path, int flags, mode_t mode) {
     return fd;
 }
 
+/* openat(2), likewise. */
+static inline int openat_fully(int folder, const char *path, int flags, mode_t mode) {
+    int fd;
+    do
+        fd = openat(folder, path, flags, mode);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
 /* Fills in at most 256 random bytes. Returns false if the system has none. */
 static inline bool random_fully(void *bytes, size_t byte_count) {
     ssize_t got;
