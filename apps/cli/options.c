@@ -203,6 +203,9 @@ static void set_value(arguments *a, const option *o, const char *shown, const ch
     case VALUE_COLUMN:
         wrong = read_column(value, field);
         break;
+    case VALUE_SYNC:
+        wrong = read_count_or_time(value, &((sync_rule *)field)->lines, &((sync_rule *)field)->milliseconds);
+        break;
     case VALUE_CHAR:
         wrong = read_char(value, field);
         break;

@@ -9,6 +9,7 @@
 
 #include "filters.h"
 #include "found.h"
+#include "leftovers.h"
 #include "lock.h"
 #include "recipe.h"
 #include "report.h"
@@ -93,6 +94,12 @@ static bool is_absent(const arguments *a) {
     return true;
 }
 
+static void begin(const uniq_state *s, const arguments *a) {
+    kith_status status = kith_store_begin(s->store);
+    if (status != KITH_OK)
+        fail_status(a->state, status);
+}
+
 void state_open(uniq_state *s, arguments *a) {
     *s = (uniq_state){.lock = LOCK_NONE};
     if (strcmp(a->state, "-") == 0)
@@ -114,34 +121,58 @@ void state_open(uniq_state *s, arguments *a) {
     recipe_apply(a->state, s->filter, a);
     recipe_same_place(a->state, s->filter, a);
     check(a, s->filter);
-    kith_status status = s->store != NULL ? kith_store_begin(s->store) : KITH_OK;
+    s->is_saved = true;
+    if (s->store != NULL)
+        begin(s, a);
+}
+
+/* From now on the state is in a store. */
+static void move_to_store(uniq_state *s, kith_store *store, const arguments *a) {
+    kith_filter_free(s->filter);
+    s->store = store;
+    s->filter = (kith_filter *)(uintptr_t)kith_store_filter(store);
+    filter_limit(s->filter, a, s->beside);
+}
+
+static void create(uniq_state *s, const arguments *a) {
+    if (found_exists(found_before(a->state))) /* other commands create a new file without locking it */
+        fail("%s: another program created it in the meantime; it is left unchanged, without the lines of this run",
+             a->state);
+    if (a->no_lock) {
+        filter_save(s->filter, a->state);
+    } else {
+        kith_store *store = store_create_held(a->state, s->filter, a, s->lock);
+        s->lock = LOCK_OF_STORE;
+        move_to_store(s, store, a);
+    }
+    s->is_saved = true;
+}
+
+static void commit(const uniq_state *s, const arguments *a) {
+    hold_signals();
+    errno = 0;
+    kith_status status = kith_store_commit(s->store);
     if (status != KITH_OK)
         fail_status(a->state, status);
 }
 
-static void create(const uniq_state *s, kith_filter *filter, const arguments *a) {
-    if (found_exists(found_before(a->state))) /* other commands create a new file without locking it */
-        fail("%s: another program created it in the meantime; it is left unchanged, without the lines of this run",
-             a->state);
-    if (a->no_lock)
-        filter_save(filter, a->state);
-    else
-        store_create(a->state, filter, a, s->lock);
+void state_sync(uniq_state *s, const arguments *a, bool is_last) {
+    if (!s->is_saved) {
+        create(s, a);
+    } else if (s->store != NULL) {
+        commit(s, a);
+    } else {
+        filter_save(s->filter, a->state);
+        if (store_held(a->state) != NULL) /* --field-changed: the notes have been written */
+            move_to_store(s, store_held(a->state), a);
+    }
+    leftovers_check();
+    if (s->store != NULL && !is_last)
+        begin(s, a);
 }
 
-void state_save(const uniq_state *s, kith_filter *filter, const arguments *a) {
-    if (!s->exists) {
-        create(s, filter, a);
-        return;
-    }
-    if (s->store != NULL) {
-        hold_signals();
-        errno = 0;
-        kith_status status = kith_store_commit(s->store);
-        if (status != KITH_OK)
-            fail_status(a->state, status);
-    } else {
-        filter_save(filter, a->state);
-    }
+void state_close(uniq_state *s) {
     lock_release(s->lock);
+    if (s->store == NULL)
+        kith_filter_free(s->filter);
 }

@@ -150,7 +150,7 @@ void store_release(void) {
         close_must(held.path, store);
 }
 
-void store_create(const char *path, kith_filter *filter, const arguments *a, int lock) {
+kith_store *store_create_held(const char *path, kith_filter *filter, const arguments *a, int lock) {
     kith_store *store;
     hold_signals();
     kith_status status = wait_for(kith_store_create, path, filter, a, lock, &store);
@@ -158,7 +158,13 @@ void store_create(const char *path, kith_filter *filter, const arguments *a, int
         fail("%s: %s-journal exists, but is not a journal of kith (move it away)", path, path);
     if (status != KITH_OK)
         fail_store(path, status);
-    close_must(path, store);
+    held = (struct held){path, store};
+    return store;
+}
+
+void store_create(const char *path, kith_filter *filter, const arguments *a, int lock) {
+    (void)store_create_held(path, filter, a, lock);
+    store_release();
 }
 
 void store_convert(const char *path, const arguments *a, bool and_back, int lock) {
