@@ -5,9 +5,9 @@
  *     file           folder of "cur/..", name "v1.kith"
  *     for libraries  /proc/self/fd/5/v1.kith        5 is the descriptor of this folder
  *
- * Folders are opened with O_PATH, which needs no permission to read them. A path that begins with /proc/self/fd/5 begins
- * at this open folder, wherever it is by now. Without /proc, the real path of the folder is used, after a check that it
- * still is the same folder. */
+ * Folders are opened with O_PATH, which needs no permission to read them. A path that begins with /proc/self/fd/5
+ * begins at this open folder, wherever it is by now. Without /proc, the real path of the folder is used, after a check
+ * that it still is the same folder. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 

@@ -1,10 +1,10 @@
 /* found.h: finds the file of an operand once per command.
  *
- * A command that changes FILE locks it, reads it and replaces it. If FILE is a symbolic link that is switched meanwhile,
- * or a folder on its way is renamed, each of these steps would find another file: the lock would protect one, and the
- * keys of another would be lost. So such a command finds FILE once, before anything else: it follows the links to a
- * folder, which it opens, and a name in it. From then on it uses this folder and this name only. Messages use the path
- * that the user gave.
+ * A command that changes FILE locks it, reads it and replaces it. If FILE is a symbolic link that is switched
+ * meanwhile, or a folder on its way is renamed, each of these steps would find another file: the lock would protect one,
+ * and the keys of another would be lost. So such a command finds FILE once, before anything else: it follows the links
+ * to a folder, which it opens, and a name in it. From then on it uses this folder and this name only. Messages use the
+ * path that the user gave.
  *
  * The library takes paths. found_path() returns one that begins at the open folder, so it leads to the same file
  * whatever happens to links and folders. */
@@ -24,9 +24,9 @@ typedef struct found_place found_place;
 
 /* Finds the regular file that `path` leads to, or will lead to once it is created. A path that was found before in this
  * command, also if it is written in another way (./x, x), gives the same file. Links are followed by the rules of the
- * library: in a sticky folder that everyone can write to, only links of this user or of the folder's owner. Returns NULL
- * for "-", for devices, pipes and folders, and if a folder on the way is missing or a link is not followed; errno says
- * why. */
+ * library: in a sticky folder that everyone can write to, only links of this user or of the folder's owner. Returns
+ * NULL for "-", for devices, pipes and folders, and if a folder on the way is missing or a link is not followed; errno
+ * says why. */
 const found_place *found_file(const char *path);
 
 /* Ends the tool with an error, after found_file() has returned NULL for this path. */

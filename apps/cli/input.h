@@ -60,9 +60,9 @@ typedef struct input_shape {
     bool skip_bad;          /* count records that cannot be read, and continue */
     unsigned threads;       /* 1: everything in the calling thread */
 
-    /* Called by the calling thread before it waits for input; does what is due, and returns for how many milliseconds the
-     * wait may last, or -1. The wait also ends by wake_up() (wake.h), which must be open, and then it is called again.
-     * `now`: the wait cannot be ended, so everything is due. NULL: not called. */
+    /* Called by the calling thread before it waits for input; does what is due, and returns for how many milliseconds
+     * the wait may last, or -1. The wait also ends by wake_up() (wake.h), which must be open, and then it is called
+     * again. `now`: the wait cannot be ended, so everything is due. NULL: not called. */
     int (*attend)(void *context, bool now);
     void *attend_context;
 

@@ -2,8 +2,8 @@
  *
  *     --sync N     after every N records
  *     --sync 5s    5 seconds after the first record that is not durable yet
- *     (default)    5 seconds, or 19 times as long as the latest sync took: a plain file is written as a whole, which
- *                  then takes at most a twentieth of the time, however large it is
+ *     (default)    5 seconds or, if that is longer, 19 times as long as the latest sync took. So syncs take at most a
+ *                  twentieth of the time, although a plain file is written as a whole, however large it is
  *
  * and when SIGUSR1 comes, when SIGINT, SIGTERM or SIGHUP end the tool, and at the end of the input. A second signal of
  * these three ends the tool at once, without a sync.
