@@ -6,6 +6,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#define _FILE_OFFSET_BITS 64
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "commands.h"
 #include "feed.h"
 #include "filters.h"
+#include "found.h"
 #include "full.h"
 #include "lock.h"
 #include "recipe.h"
@@ -67,7 +69,7 @@ static void check_output(const arguments *a) {
     filter_check_output(a->output);
     if (a->as_store && (strcmp(a->output, "-") == 0 || filter_is_stream(a->output)))
         fail("%s: --store: a store must be a file", a->output);
-    if (stat(a->output, &target) != 0)
+    if (found_stat(a->output, &target) != 0)
         return;
     for (size_t i = 0; i < a->operand_count; i++)
         if (stat(a->operands[i], &source) == 0 && source.st_dev == target.st_dev && source.st_ino == target.st_ino &&
@@ -82,7 +84,8 @@ static void begin(building *b, arguments *a) {
     if (a->like != NULL) {
         check_like(a);
         filter_check_input(a->like);
-        if (access(a->output, F_OK) == 0)
+        const found_place *out = found_before(a->output);
+        if (out != NULL && found_exists(out))
             b->lock = lock_acquire(a->output, a); /* the --like file may be the output, too */
         b->like = filter_open(a->like, KITH_OPEN_DEFAULT, a);
         recipe_apply(a->like, b->like, a);

@@ -5,6 +5,9 @@
  *
  * If the file is a store, the keys are appended to its journal instead, as one batch. The commit at the end makes them
  * count; without it, the next writer cuts them off. */
+#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
+
 #include <math.h>
 
 #include <kith/filter.h>
@@ -13,6 +16,7 @@
 #include "building.h"
 #include "feed.h"
 #include "filters.h"
+#include "found.h"
 #include "full.h"
 #include "lock.h"
 #include "recipe.h"
@@ -34,6 +38,7 @@ typedef struct change {
 static change begin(arguments *a) {
     change c = {.a = a, .path = a->operands[0]};
     a->shape.digest_only = true;
+    (void)found_file(c.path); /* its failure is reported by the checks below */
     if (!store_is(c.path, a)) /* before locking: no lock file is created next to a file that is not a filter */
         filter_close(filter_open(c.path, KITH_OPEN_LAZY, a));
     filter_check_output(c.path);

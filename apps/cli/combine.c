@@ -1,4 +1,7 @@
 /* combine.c: `kith merge`, `kith intersect` and `kith compare`, which need filters of equal kind, size and hash. */
+#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +12,7 @@
 
 #include "commands.h"
 #include "filters.h"
+#include "found.h"
 #include "json.h"
 #include "lock.h"
 #include "report.h"
@@ -53,10 +57,10 @@ static noreturn void fail_apply(const verb *v, const char *path_a, const kith_fi
 /* Kinds that store copies would store every key a second time, which is not what a user expects of a union. */
 static void check_given_once(const arguments *a, size_t which, const kith_filter *filter) {
     struct stat one, other;
-    if (!keeps_copies(filter) || stat(a->operands[which], &one) != 0)
+    if (!keeps_copies(filter) || found_stat(a->operands[which], &one) != 0)
         return;
     for (size_t i = 0; i < which; i++)
-        if (stat(a->operands[i], &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino)
+        if (found_stat(a->operands[i], &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino)
             fail("%s: given twice: filters of kind %s store copies, so each of its keys would be stored twice",
                  a->operands[which], kith_filter_kind_name(filter));
 }
@@ -68,7 +72,8 @@ static int combine(const arguments *a, const verb *v) {
     for (size_t i = 0; i < a->operand_count; i++)
         filter_check_input(a->operands[i]);
     int lock = LOCK_NONE;
-    if (access(a->output, F_OK) == 0)
+    const found_place *out = found_before(a->output);
+    if (out != NULL && found_exists(out))
         lock = lock_acquire(a->output, a); /* before the operands are opened: OUT may be one of them */
     const char *first = a->operands[0];
     kith_filter *into = filter_open(first, KITH_OPEN_COPY, a);

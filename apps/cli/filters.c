@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "found.h"
 #include "leftovers.h"
 #include "recipe.h"
 #include "redis_dump.h"
@@ -124,7 +124,7 @@ static uint64_t bytes_of_input(const char *path) {
     struct stat st;
     if (strcmp(path, "-") == 0)
         fail("-: a filter must be a file, not standard input");
-    if (stat(path, &st) != 0)
+    if (found_stat(path, &st) != 0)
         fail_errno(path);
     if (!S_ISREG(st.st_mode))
         fail("%s: %s", path, S_ISDIR(st.st_mode) ? text_of_errno(EISDIR) : "is not a regular file");
@@ -140,27 +140,10 @@ void filter_check_memory(const char *path, const arguments *a) {
         memory_check(a, bytes_of_input(path), path);
 }
 
-/* Checks the folder in which the file would be replaced. If the path is a symbolic link, that is the folder of its
- * target. */
-static void check_folder(const char *path, bool exists) {
-    char real[PATH_MAX];
-    if (!exists || realpath(path, real) == NULL)
-        (void)snprintf(real, sizeof real, "%s", path);
-    const char *folder = dirname(real);
-    if (access(folder, W_OK | X_OK) == 0)
-        return;
-    int error = errno;
-    struct stat st;
-    if (error == ENOENT)
-        fail("%s: no such folder", path);
-    if (error == ENOTDIR || (stat(folder, &st) == 0 && !S_ISDIR(st.st_mode)))
-        fail("%s: %s", path, text_of_errno(ENOTDIR));
-    fail("%s: %s: cannot write to its folder", path, text_of_errno(error));
-}
-
 bool filter_is_stream(const char *path) {
     struct stat st;
-    return strcmp(path, "-") != 0 && stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode));
+    return strcmp(path, "-") != 0 && found_before(path) == NULL && stat(path, &st) == 0 &&
+           (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode));
 }
 
 static noreturn void fail_terminal(void) {
@@ -185,17 +168,19 @@ void filter_check_output(const char *path) {
         fail_terminal();
     if (strcmp(path, "-") == 0 || filter_is_stream(path))
         return;
-    bool exists = stat(path, &st) == 0;
-    if (exists && !S_ISREG(st.st_mode))
-        fail("%s: %s", path, S_ISDIR(st.st_mode) ? text_of_errno(EISDIR) : "is not a regular file");
+    const found_place *f = found_file(path);
+    if (f == NULL)
+        found_fail(path);
     /* The mode bits are checked as well, because access() allows root everything. */
+    bool exists = found_lstat(f, "", &st) == 0;
     errno = 0;
-    bool is_refused = exists && access(path, W_OK) != 0;
+    bool is_refused = exists && faccessat(found_folder(f), found_name(f), W_OK, 0) != 0;
     if (is_refused && errno == EROFS)
         fail_errno(path);
     if (is_refused || (exists && (st.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0))
         fail("%s: is read-only; to let kith replace it, run chmod +w", path);
-    check_folder(path, exists);
+    if (faccessat(found_folder(f), ".", W_OK | X_OK, 0) != 0)
+        fail("%s: %s: cannot write to its folder", path, text_of_errno(errno));
     leftovers_watch(path);
 }
 
@@ -216,16 +201,22 @@ static kith_status status_of_errno(int error) {
     }
 }
 
-/* Opens a regular file for reading. EISDIR: a folder; EINVAL: another file that is not regular. */
-static int open_regular(int folder, const char *path, int more_flags) {
+enum { READ_FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
+
+/* Accepts an open file that is regular. EISDIR: a folder; EINVAL: another file that is not regular. */
+static int check_regular(int fd) {
     struct stat st;
-    int fd = openat_fully(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | more_flags, 0);
     if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
         (void)close(fd);
         errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
         return -1;
     }
     return fd;
+}
+
+static int open_file(const char *path) {
+    const found_place *f = found_before(path);
+    return check_regular(f != NULL ? found_open(f, "", READ_FLAGS, 0) : open_fully(path, READ_FLAGS, 0));
 }
 
 /* Opens the folder of the last name of a path, cuts the path there, and copies the name. */
@@ -243,6 +234,9 @@ static int open_folder(int from, char *path, char *name) {
 /* The journal is next to the file itself, not next to a link to it. Links are followed here, one after the other, and
  * not by realpath(), which fails if the working folder has a path of more than PATH_MAX bytes. */
 static int open_journal(const char *path) {
+    const found_place *f = found_before(path);
+    if (f != NULL)
+        return check_regular(found_open(f, "-journal", READ_FLAGS, 0));
     char text[PATH_MAX], name[PATH_MAX + sizeof "-journal"];
     int folder = AT_FDCWD, journal_fd = -1;
     if ((size_t)snprintf(text, sizeof text, "%s", path) >= sizeof text) {
@@ -260,7 +254,7 @@ static int open_journal(const char *path) {
             return -1;
         ssize_t bytes = readlinkat(folder, name, text, sizeof text - 1);
         if (bytes < 0) {
-            journal_fd = open_regular(folder, strcat(name, "-journal"), O_NOFOLLOW);
+            journal_fd = check_regular(openat_fully(folder, strcat(name, "-journal"), READ_FLAGS | O_NOFOLLOW, 0));
             break;
         }
         text[bytes] = '\0';
@@ -275,7 +269,7 @@ static int open_journal(const char *path) {
 /* Returns true if the path refers to another file than the one that is open. */
 static bool was_replaced(int fd, const char *path) {
     struct stat own, named;
-    return fstat(fd, &own) == 0 && stat(path, &named) == 0 &&
+    return fstat(fd, &own) == 0 && found_stat(path, &named) == 0 &&
            (own.st_dev != named.st_dev || own.st_ino != named.st_ino);
 }
 
@@ -284,12 +278,12 @@ filter_files filter_files_open(const char *path) {
     filter_files f = {.path = path, .file = -1, .journal = -1};
     if (strcmp(path, "-") == 0)
         f.refused = "a filter must be a file, not standard input";
-    else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+    else if (found_stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         f.refused = S_ISDIR(st.st_mode) ? text_of_errno(EISDIR) : "is not a regular file";
     /* If a checkpoint has replaced the file before the journal was opened, they may not belong together. */
     for (unsigned attempt = 0; f.refused == NULL && attempt < OPEN_ATTEMPTS; attempt++) {
         filter_files_close(&f);
-        f.file = open_regular(AT_FDCWD, path, 0);
+        f.file = open_file(path);
         f.error = f.file < 0 ? errno : 0;
         if (f.file < 0)
             break;
@@ -451,9 +445,12 @@ static void put_bytes(kith_filter *filter) {
 }
 
 static void write_stream(kith_filter *filter, const char *path) {
+    struct stat st;
     int fd = open_fully(path, O_WRONLY | O_CLOEXEC | O_NOCTTY, 0);
-    if (fd < 0)
+    if (fd < 0 || fstat(fd, &st) != 0)
         fail_errno(path);
+    if (S_ISREG(st.st_mode))
+        fail("%s: another program has replaced it by a file in the meantime", path);
     size_t left;
     const char *bytes = bytes_must(filter, path, &left);
     while (left > 0) {
@@ -474,14 +471,14 @@ void filter_save(kith_filter *filter, const char *path) {
         put_bytes(filter);
         return;
     }
-    if (filter_is_stream(path)) {
+    if (found_before(path) == NULL) { /* filter_check_output() has found every regular file */
         write_stream(filter, path);
         return;
     }
     hold_signals();
     errno = 0;
     kith_store *store = store_held(path);
-    kith_status status = store != NULL ? kith_store_replace(store, filter) : kith_filter_save(filter, path);
+    kith_status status = store != NULL ? kith_store_replace(store, filter) : kith_filter_save(filter, found_path(path));
     if (store != NULL && status == KITH_E_UNSUPPORTED)
         fail("%s: is a store, but filters of kind %s can only be built from a complete list of keys (kith checkpoint "
              "--plain makes it a plain file)",

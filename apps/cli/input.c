@@ -10,7 +10,7 @@
  *     +--------------+-----------+-----+---------------+
  *
  * Waking a thread costs more than splitting a block. So a reader that found all blocks full sleeps until half of them
- * are free, and a thread is signalled only if it sleeps. With one thread, a block is filled when the caller needs it.
+ * are free, and a thread is woken only if it sleeps. With one thread, a block is filled when the caller needs it.
  *
  * The reader thread never prints anything. An error is stored in the block where it occurred, and the calling thread
  * reports it after all records before it have been used. Notes are reported when the first record of the block is used.
@@ -27,6 +27,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@
 #include "input_stream.h"
 #include "report.h"
 #include "values.h"
+#include "wake.h"
 
 #define BLOCKS 8
 
@@ -95,11 +97,17 @@ static block *wait_for_free(input *in) {
     return b;
 }
 
+static void wake_caller(input *in) {
+    if (in->caller_sleeps && in->shape.attend != NULL)
+        wake_up();
+    else if (in->caller_sleeps)
+        pthread_cond_signal(&in->has_filled);
+}
+
 static void signal_filled(input *in) {
     pthread_mutex_lock(&in->lock);
     in->filled++;
-    if (in->caller_sleeps)
-        pthread_cond_signal(&in->has_filled);
+    wake_caller(in);
     pthread_mutex_unlock(&in->lock);
 }
 
@@ -118,8 +126,7 @@ static void signal_idle(void *context) {
     input *in = context;
     pthread_mutex_lock(&in->lock);
     in->input_idle = true;
-    if (in->caller_sleeps)
-        pthread_cond_signal(&in->has_filled);
+    wake_caller(in);
     pthread_mutex_unlock(&in->lock);
 }
 
@@ -246,7 +253,25 @@ input *input_open(const char *const *paths, size_t path_count, const input_shape
         fail_fixed(shape);
     if (shape->threads != 1)
         start_reader(in);
+    if (!in->threaded) {
+        in->splitter.source.attend = shape->attend;
+        in->splitter.source.attend_context = shape->attend_context;
+    }
     return in;
+}
+
+/* Waits until the reader has something to tell. Called with the lock, which is free meanwhile. A signal handler cannot
+ * use a condition variable, so a caller that attends to signals waits for the pipe of wake.h instead. */
+static void sleep_caller(input *in) {
+    if (in->shape.attend == NULL) {
+        pthread_cond_wait(&in->has_filled, &in->lock);
+        return;
+    }
+    pthread_mutex_unlock(&in->lock);
+    struct pollfd wanted = {wake_fd(), POLLIN, 0};
+    (void)poll(&wanted, 1, in->shape.attend(in->shape.attend_context, false));
+    wake_drain();
+    pthread_mutex_lock(&in->lock);
 }
 
 static block *next_block(input *in) {
@@ -264,7 +289,7 @@ static block *next_block(input *in) {
             continue;
         }
         in->caller_sleeps = true;
-        pthread_cond_wait(&in->has_filled, &in->lock);
+        sleep_caller(in);
     }
     in->caller_sleeps = false;
     block *b = &in->blocks[in->freed % BLOCKS];

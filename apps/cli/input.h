@@ -79,6 +79,11 @@ typedef struct input_shape {
     uint64_t memory;        /* for records that are longer than a block; 0: no limit */
     const char *advice;     /* what else than --memory helps if a record does not fit; NULL: nothing */
     uint64_t unpack_memory; /* for a decompressor; 0: as much as it accepts by default */
+    /* Called by the calling thread before it waits for input; does what is due, and returns for how many milliseconds
+     * the wait may last, or -1. The wait also ends by wake_up() (wake.h), which must be open, and then it is called
+     * again. `now`: the wait cannot be ended, so everything is due. NULL: not called. */
+    int (*attend)(void *context, bool now);
+    void *attend_context;
 
     /* Called by the reader thread to compute the digests of the records; NULL: no digests. */
     void (*digest)(const void *context, const input_record *records, size_t n, uint64_t *digests);

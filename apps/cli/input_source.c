@@ -42,6 +42,7 @@
 
 #include "report.h"
 #include "uninterrupted.h"
+#include "wake.h"
 
 #define PACKED_ROOM ((size_t)128 << 10)
 #define GRACE_MS 1
@@ -64,12 +65,35 @@ void source_prepare(source *s, _Atomic uint64_t *bytes_done, int stop_fd) {
     s->fd = -1;
 }
 
+/* Waits like wait_for_more(), and attends to what is due meanwhile. */
+static void wait_attended(source *s, struct pollfd wanted[2]) {
+    while (wanted[0].revents == 0) {
+        if (s->before_wait != NULL)
+            s->before_wait(s->before_wait_context);
+        int ready = poll(wanted, 2, s->attend(s->attend_context, false));
+        if (ready < 0 && errno != EINTR)
+            return; /* read(2) will report the error */
+        if (ready <= 0)
+            wanted[0].revents = wanted[1].revents = 0;
+        if (wanted[1].revents != 0)
+            wake_drain();
+    }
+}
+
 /* Returns false if it was asked to stop. */
 static bool wait_for_more(source *s) {
     if (!s->prompt)
         return true;
     struct pollfd wanted[2] = {{s->fd, POLLIN, 0}, {s->stop_fd, POLLIN, 0}}; /* poll ignores an fd of -1 */
+    if (s->attend != NULL)
+        wanted[1].fd = wake_fd();
     int ready = poll(wanted, 2, GRACE_MS);
+    if (s->attend != NULL) {
+        if (ready <= 0)
+            wanted[0].revents = 0;
+        wait_attended(s, wanted);
+        return true;
+    }
     if (ready == 0 && s->before_wait != NULL)
         s->before_wait(s->before_wait_context);
     if (s->stop_fd < 0)
@@ -138,6 +162,11 @@ static bool open_file(source *s, const char *path) {
         s->fd = STDIN_FILENO;
     } else {
         s->name = path;
+        bool waits = source_may_wait(&path, 0, 1); /* open(2) of a FIFO waits for a writer */
+        if (waits && s->before_wait != NULL)
+            s->before_wait(s->before_wait_context);
+        if (waits && s->attend != NULL)
+            (void)s->attend(s->attend_context, true);
         s->fd = open_fully(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
         if (s->fd < 0)
             return set_reason_errno(s);

@@ -41,6 +41,9 @@ typedef struct source {
     void (*before_wait)(void *context);
     void *before_wait_context;
 
+    int (*attend)(void *context, bool now); /* input_shape.attend, if there is no reader thread; else NULL */
+    void *attend_context;
+
     int fd;
     bool at_end;        /* of the file, before decompression */
     unpacker *unpacker; /* NULL: plain */

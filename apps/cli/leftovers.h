@@ -7,8 +7,11 @@
 
 #include <stdbool.h>
 
-/* Remembers the file at `path`, and its journal, before a command replaces them. */
+/* Remembers the file that was found at `path` (found.h), and its journal, before a command replaces them. */
 void leftovers_watch(const char *path);
+
+/* Forgets them; must be called before found_forget(). */
+void leftovers_forget(void);
 
 /* Call it when the command has succeeded, and between two steps that replace the file. Fails if the file that was
  * replaced still exists under a temporary name. */

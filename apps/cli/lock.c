@@ -10,12 +10,12 @@
  *
  * A command holds only one lock at a time, so two commands cannot deadlock. */
 #define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
 
 #include "lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,66 +26,13 @@
 #include <unistd.h>
 
 #include "filters.h"
+#include "found.h"
 #include "report.h"
 #include "stores.h"
-#include "uninterrupted.h"
 
 #define ENDING "-lock"
-#define LINKS_MAX 40 /* the kernel follows the same number in one path */
 
-typedef char path_text[PATH_MAX];
-typedef char lock_text[PATH_MAX + sizeof ENDING];
-
-/* ---- which file ---- */
-
-/* Applies the rule of the kernel (fs.protected_symlinks) and of save(): in a sticky folder that everyone can write to,
- * a link is followed only if it belongs to this user or to the owner of the folder. */
-static bool link_is_trusted(const char *path, const struct stat *link) {
-    path_text copy;
-    struct stat in;
-    (void)snprintf(copy, sizeof copy, "%s", path);
-    if (stat(dirname(copy), &in) != 0)
-        return false;
-    bool anyone_can_create = (in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH);
-    return !anyone_can_create || link->st_uid == geteuid() || link->st_uid == in.st_uid;
-}
-
-/* If `target` is a link, replaces it by the path that it points to and returns true. The link is opened first and
- * examined through its descriptor, so that the link that was checked is the one that is followed. */
-static bool follow(const char *path, path_text target) {
-    struct stat st;
-    path_text text;
-    int entry = open_fully(target, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
-    if (entry < 0 && errno == ENOENT)
-        return false;
-    if (entry < 0 || fstat(entry, &st) != 0)
-        fail_errno(path);
-    if (!S_ISLNK(st.st_mode)) {
-        (void)close(entry);
-        return false;
-    }
-    if (!link_is_trusted(target, &st))
-        fail("%s: %s: the link %s belongs to another user", path, text_of_errno(EACCES), target);
-    ssize_t bytes = readlinkat(entry, "", text, sizeof text - 1);
-    if (bytes < 0)
-        fail_errno(path);
-    (void)close(entry);
-    const char *slash = strrchr(target, '/');
-    size_t folder_bytes = text[0] == '/' || slash == NULL ? 0 : (size_t)(slash - target) + 1;
-    if (folder_bytes + (size_t)bytes >= sizeof(path_text))
-        fail("%s: %s", path, text_of_errno(ENAMETOOLONG));
-    memcpy(target + folder_bytes, text, (size_t)bytes);
-    target[folder_bytes + (size_t)bytes] = '\0';
-    return true;
-}
-
-static void find_target(const char *path, path_text target) {
-    if ((size_t)snprintf(target, sizeof(path_text), "%s", path) >= sizeof(path_text))
-        fail("%s: %s", path, text_of_errno(ENAMETOOLONG));
-    for (int links = 0; follow(path, target); links++)
-        if (links == LINKS_MAX)
-            fail("%s: %s", path, text_of_errno(ELOOP));
-}
+typedef char lock_text[PATH_MAX + sizeof ENDING]; /* for messages */
 
 /* ---- the lock file ---- */
 
@@ -96,9 +43,9 @@ static noreturn void fail_foreign(const char *lock_path, const char *why) {
 /* Gives the lock file the owner and mode that allow exactly the users who can write the data file to open it. Users who
  * can only read it must not be able to make writers wait. Errors are ignored: some file systems have no owners or
  * modes. */
-static void settle_access(int fd, const char *target) {
+static void settle_access(int fd, const found_place *f) {
     struct stat data;
-    bool exists = stat(target, &data) == 0;
+    bool exists = found_lstat(f, "", &data) == 0;
     if (!exists && fstat(fd, &data) != 0)
         return;
     if (exists && fchown(fd, data.st_uid, data.st_gid) != 0 && fchown(fd, (uid_t)-1, data.st_gid) != 0)
@@ -107,22 +54,22 @@ static void settle_access(int fd, const char *target) {
     (void)fchmod(fd, S_IRUSR | S_IWUSR | writers | writers << 1);
 }
 
-static int open_lock_file(const char *lock_path, const char *target) {
+static int open_lock_file(const found_place *f) {
     for (;;) {
         /* First without O_CREAT, which Linux refuses for an existing file of another user in a shared folder. */
-        int fd = open_fully(lock_path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+        int fd = found_open(f, ENDING, O_RDWR | O_NONBLOCK | O_NOCTTY, 0);
         if (fd >= 0 || errno != ENOENT)
             return fd;
-        fd = open_fully(lock_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = found_open(f, ENDING, O_RDWR | O_CREAT | O_EXCL, 0666);
         if (fd >= 0)
-            settle_access(fd, target);
+            settle_access(fd, f);
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
 }
 
-static int open_must(const char *path, const char *lock_path, const char *target) {
-    int fd = open_lock_file(lock_path, target);
+static int open_must(const char *path, const char *lock_path, const found_place *f) {
+    int fd = open_lock_file(f);
     if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
         fail_foreign(lock_path, "it is not a regular file");
     if (fd < 0)
@@ -177,11 +124,11 @@ static int wait_for_lock(int fd, const char *path, const char *lock_path) {
 
 /* Returns true if this is still the lock file. If a user deleted it while several processes were waiting, all of them
  * must continue with the same new file. */
-static bool is_named(int fd, const char *lock_path) {
+static bool is_named(int fd, const char *lock_path, const found_place *f) {
     struct stat locked, named;
     if (fstat(fd, &locked) != 0)
         fail_errno(lock_path);
-    if (lstat(lock_path, &named) != 0) {
+    if (found_lstat(f, ENDING, &named) != 0) {
         if (errno != ENOENT)
             fail_errno(lock_path);
         return false;
@@ -189,44 +136,46 @@ static bool is_named(int fd, const char *lock_path) {
     return locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
 }
 
-static bool is_absent(const char *path) {
+static bool is_absent(const found_place *f, const char *ending) {
     struct stat st;
-    return lstat(path, &st) != 0 && (errno == ENOENT || errno == ENAMETOOLONG);
+    return found_lstat(f, ending, &st) != 0 && (errno == ENOENT || errno == ENAMETOOLONG);
 }
 
 /* Waits for the lock on the lock file, and returns its descriptor. */
-static int lock_must(const char *path, const char *lock_path, const char *target) {
+static int lock_must(const char *path, const found_place *f) {
+    lock_text lock_path;
+    (void)snprintf(lock_path, sizeof lock_path, "%s" ENDING, found_shown(f));
     for (;;) {
-        int fd = open_must(path, lock_path, target);
+        int fd = open_must(path, lock_path, f);
         int error = wait_for_lock(fd, path, lock_path);
         if (error != 0)
             fail("%s: cannot lock the lock file %s: %s (if no other kith writes %s at the same time, use --no-lock)",
                  path, lock_path, text_of_errno(error), path);
-        if (is_named(fd, lock_path))
+        if (is_named(fd, lock_path, f))
             return fd;
         (void)close(fd);
     }
 }
 
-static void find_lock(const char *path, path_text target, lock_text lock_path) {
-    find_target(path, target);
-    (void)snprintf(lock_path, sizeof(lock_text), "%s" ENDING, target);
+static const found_place *find_must(const char *path) {
+    const found_place *f = found_file(path);
+    if (f == NULL)
+        found_fail(path);
+    return f;
 }
 
 static int take_lock(const char *path, const arguments *a, bool only_if_shared) {
     if (strcmp(path, "-") == 0 || filter_is_stream(path))
         return LOCK_NONE;
+    const found_place *f = find_must(path);
     if (a->no_lock && !store_is(path, a))
         return LOCK_NONE;
-    path_text target;
-    lock_text lock_path;
     if (store_hold(path, a) != NULL)
         return LOCK_OF_STORE;
-    find_lock(path, target, lock_path);
-    if (only_if_shared && is_absent(target) && is_absent(lock_path))
+    if (only_if_shared && is_absent(f, "") && is_absent(f, ENDING))
         return LOCK_NONE;
     for (;;) {
-        int fd = lock_must(path, lock_path, target);
+        int fd = lock_must(path, f);
         if (!store_is(path, a))
             return fd;
         (void)close(fd); /* another kith has made it a store, which takes the lock itself */
@@ -235,13 +184,19 @@ static int take_lock(const char *path, const arguments *a, bool only_if_shared) 
     }
 }
 
+/* Returns whether the lock file exists and may be opened. */
+static bool may_open(const found_place *f) {
+    int fd = found_open(f, ENDING, O_RDWR | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd >= 0)
+        (void)close(fd);
+    return fd >= 0;
+}
+
 int lock_acquire_damaged(const char *path, const arguments *a, bool will_replace) {
-    path_text target;
-    lock_text lock_path;
-    find_lock(path, target, lock_path);
-    if (a->no_lock || (!will_replace && access(lock_path, R_OK | W_OK) != 0))
+    const found_place *f = find_must(path);
+    if (a->no_lock || (!will_replace && !may_open(f)))
         return LOCK_NONE;
-    return lock_must(path, lock_path, target);
+    return lock_must(path, f);
 }
 
 int lock_acquire(const char *path, const arguments *a) {

@@ -1,4 +1,7 @@
 /* main.c: parses `kith COMMAND [OPTION]... [OPERAND]...` and runs the command. */
+#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
+
 #include <stdio.h>
 #include <string.h>
 
@@ -6,6 +9,7 @@
 #include <kith/cpu.h>
 
 #include "commands.h"
+#include "found.h"
 #include "help.h"
 #include "leftovers.h"
 #include "report.h"
@@ -36,6 +40,8 @@ int run_words(int word_count, char **words) {
         name = "help";
     const command *c = command_must(name);
     report_command(c->name);
+    leftovers_forget();
+    found_forget();
     arguments a;
     arguments_read(c, word_count - 1, words + 1, &a);
     int status = EXIT_FOUND;

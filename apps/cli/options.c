@@ -237,6 +237,8 @@ static const char *store_value(arguments *a, const option *o, const char *value)
         return read_shards(value, field);
     case VALUE_COLUMN:
         return read_column(value, field);
+    case VALUE_SYNC:
+        return read_count_or_time(value, &((sync_rule *)field)->lines, &((sync_rule *)field)->milliseconds);
     case VALUE_CHAR:
         return read_char(value, field);
     }
@@ -265,6 +267,8 @@ static bool same_value(const option *o, const arguments *a, const arguments *b) 
     case VALUE_SHARDS:
     case VALUE_COLUMN:
         return memcmp(x, y, sizeof(unsigned)) == 0;
+    case VALUE_SYNC:
+        return memcmp(x, y, sizeof(sync_rule)) == 0;
     case VALUE_CHAR:
         return memcmp(x, y, sizeof(int)) == 0;
     }

@@ -17,6 +17,11 @@
 
 enum { SHARDS_MAX = 512 };
 
+/* When a state is made durable: after this many records, or after this time. Both 0: not given. */
+typedef struct sync_rule {
+    uint64_t lines, milliseconds;
+} sync_rule;
+
 typedef struct arguments {
     const char *const *operands; /* the words that are not options, in order */
     size_t operand_count;
@@ -65,6 +70,8 @@ typedef struct arguments {
     const char *drop;
     const char *state;
     bool field_changed;
+    sync_rule sync;
+    unsigned sync_fd; /* 0: not given */
 
     /* where keys come from */
     bool nul_ended; /* this and the following are copied into shape */
@@ -135,6 +142,7 @@ typedef enum value_type {
     VALUE_SMALL,  /* unsigned, at least 1 */
     VALUE_SHARDS, /* unsigned, 1 to SHARDS_MAX */
     VALUE_COLUMN, /* unsigned, at least 1: a column */
+    VALUE_SYNC,   /* sync_rule */
     VALUE_CHAR,   /* int: a byte, or an escape such as \t */
 } value_type;
 

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "found.h"
 #include "report.h"
 #include "uninterrupted.h"
 
@@ -240,7 +241,7 @@ static bool write_all(int fd, const char *bytes, size_t byte_count) {
 /* Returns the mode of the file that is replaced, or that of a new file. */
 static mode_t mode_of(const char *path) {
     struct stat st;
-    if (stat(path, &st) == 0)
+    if (found_stat(path, &st) == 0)
         return st.st_mode & 07777;
     mode_t mask = umask(0);
     (void)umask(mask);
@@ -250,8 +251,7 @@ static mode_t mode_of(const char *path) {
 /* Writes a new file in the same folder, syncs it, renames it and syncs the folder. */
 static void replace(const redis_dump *dump, const char *path) {
     char target[PATH_MAX], folder[PATH_MAX], base[PATH_MAX], temporary[PATH_MAX + 32];
-    if (realpath(path, target) == NULL)
-        (void)snprintf(target, sizeof target, "%s", path);
+    (void)snprintf(target, sizeof target, "%s", found_path(path));
     (void)snprintf(folder, sizeof folder, "%s", target);
     (void)snprintf(base, sizeof base, "%s", target);
     const char *in = dirname(folder);
@@ -260,7 +260,7 @@ static void replace(const redis_dump *dump, const char *path) {
     if (fd < 0)
         fail_errno(path);
     at_failure(remove_file, temporary);
-    if (!write_all(fd, dump->bytes, dump->byte_count) || fchmod(fd, mode_of(target)) != 0 || fsync(fd) != 0)
+    if (!write_all(fd, dump->bytes, dump->byte_count) || fchmod(fd, mode_of(path)) != 0 || fsync(fd) != 0)
         fail_errno(path);
     if (close(fd) != 0 || rename(temporary, target) != 0)
         fail_errno(path);
@@ -291,7 +291,7 @@ void redis_dump_save(redis_dump *dump, const char *path) {
             fail("a dump is binary and is not written to a terminal; use -o FILE or a pipe");
         out(dump->bytes, dump->byte_count);
         out_flush();
-    } else if (filter_is_stream(path)) {
+    } else if (found_before(path) == NULL) { /* filter_check_output() has found every regular file */
         write_stream(dump, path);
     } else {
         hold_signals();

@@ -3,6 +3,9 @@
  * The damaged file is only read. With --replace, the result takes its place: first as a plain file, which is replaced
  * as a whole. If it was a store, it is then made a store again. A crash at any point leaves the damaged store, a plain
  * file with everything that was saved, or the repaired store. */
+#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +16,7 @@
 
 #include "commands.h"
 #include "filters.h"
+#include "found.h"
 #include "json.h"
 #include "leftovers.h"
 #include "lock.h"
@@ -217,16 +221,19 @@ static void put_json(const work *w) {
 
 static bool same_file(const char *a, const char *b) {
     struct stat one, other;
-    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+    return found_stat(a, &one) == 0 && found_stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
 }
 
 static void check_paths(work *w) {
     const arguments *a = w->a;
+    (void)found_file(w->from);
     filter_check_input(w->from);
     if (a->replace && a->output != NULL)
         fail("-o and --replace contradict each other: --replace writes the result to %s itself", w->from);
     if (w->to == NULL)
         return;
+    (void)found_file(w->to);
     if (!a->replace && same_file(w->from, w->to))
         fail("%s: is the damaged file; give another -o FILE, or use --replace instead of -o", w->to);
     if (a->json && strcmp(w->to, "-") == 0)
@@ -244,11 +251,11 @@ static noreturn void fail_repair(const char *path, kith_status status) {
 
 static void read_damaged(work *w) {
     struct stat st;
-    if (stat(w->from, &st) == 0)
+    if (found_stat(w->from, &st) == 0)
         memory_check(w->a, (uint64_t)st.st_size, w->from);
     w->report = (kith_repair_report)KITH_REPAIR_REPORT_INIT;
     w->stats = (kith_filter_stats)KITH_FILTER_STATS_INIT;
-    kith_status status = kith_repair(w->from, NULL, &w->report, &w->filter);
+    kith_status status = kith_repair(found_path(w->from), NULL, &w->report, &w->filter);
     if (status != KITH_OK)
         fail_repair(w->from, status);
     kith_plan plan = KITH_PLAN_INIT;

@@ -14,10 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "leftovers.h"
 #include "plain.h"
+#include "wake.h"
 
 enum {
     UNDOS_MAX = 8,
@@ -36,6 +38,7 @@ static bool notes_are_off;
 
 static volatile sig_atomic_t held;
 static volatile sig_atomic_t waiting_signal;
+static volatile sig_atomic_t wakes; /* signals_wake() was called */
 
 static bool failing; /* fail() is running; its message matters more than the rest of the output */
 
@@ -66,8 +69,10 @@ static void end_by_signal(int number) {
 }
 
 static void on_signal(int number) {
-    if (held) {
+    if (held && !(wakes && waiting_signal != 0)) {
         waiting_signal = number;
+        if (wakes)
+            wake_up();
         return;
     }
     int error = errno;
@@ -116,6 +121,10 @@ void report_begin(void) {
 
 void hold_signals(void) {
     held = 1;
+}
+
+void signals_wake(void) {
+    wakes = 1;
 }
 
 bool signal_waits(void) {
@@ -289,6 +298,13 @@ void out_flush(void) {
     size_t byte_count = out_used;
     out_used = 0;
     write_all(out_block, byte_count);
+}
+
+void out_sync(void) {
+    struct stat st;
+    out_flush();
+    if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode) && fdatasync(STDOUT_FILENO) != 0)
+        fail("stdout: %s", strerror(errno));
 }
 
 void out(const void *bytes, size_t byte_count) {

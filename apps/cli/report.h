@@ -61,6 +61,9 @@ void at_failure_forget(void);
  * and the tool ends as if there had been no signal, because its work is done. An earlier signal leaves the old file. */
 void hold_signals(void);
 
+/* A signal that is delayed also ends a wait of the main thread (wake.h), and the next one is not delayed. */
+void signals_wake(void);
+
 /* Returns true if a signal is pending, for commands that can stop early and print what they have so far. */
 bool signal_waits(void);
 
@@ -82,6 +85,9 @@ void out_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void out_plain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 void out_flush(void);
+
+/* Flushes stdout and, if it is a regular file, syncs it. */
+void out_sync(void);
 
 bool out_is_terminal(void);
 

@@ -1,13 +1,15 @@
 /* state.c: the state file of `kith uniq --state`; see state.h. */
 #define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
 
 #include "state.h"
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "filters.h"
+#include "found.h"
+#include "leftovers.h"
 #include "lock.h"
 #include "recipe.h"
 #include "report.h"
@@ -85,11 +87,17 @@ static void check(const arguments *a, const kith_filter *state) {
 
 /* Returns true in the first run, which needs -p to create the state. */
 static bool is_absent(const arguments *a) {
-    if (access(a->state, F_OK) == 0 || errno != ENOENT)
+    if (found_exists(found_before(a->state)))
         return false;
     if (a->rate == 0)
         fail("%s: no such file; give -p RATE to create it", a->state);
     return true;
+}
+
+static void begin(const uniq_state *s, const arguments *a) {
+    kith_status status = kith_store_begin(s->store);
+    if (status != KITH_OK)
+        fail_status(a->state, status);
 }
 
 void state_open(uniq_state *s, arguments *a) {
@@ -113,34 +121,58 @@ void state_open(uniq_state *s, arguments *a) {
     recipe_apply(a->state, s->filter, a);
     recipe_same_place(a->state, s->filter, a);
     check(a, s->filter);
-    kith_status status = s->store != NULL ? kith_store_begin(s->store) : KITH_OK;
+    s->is_saved = true;
+    if (s->store != NULL)
+        begin(s, a);
+}
+
+/* From now on the state is in a store. */
+static void move_to_store(uniq_state *s, kith_store *store, const arguments *a) {
+    kith_filter_free(s->filter);
+    s->store = store;
+    s->filter = (kith_filter *)(uintptr_t)kith_store_filter(store);
+    filter_limit(s->filter, a, s->beside);
+}
+
+static void create(uniq_state *s, const arguments *a) {
+    if (found_exists(found_before(a->state))) /* other commands create a new file without locking it */
+        fail("%s: another program created it in the meantime; it is left unchanged, without the lines of this run",
+             a->state);
+    if (a->no_lock) {
+        filter_save(s->filter, a->state);
+    } else {
+        kith_store *store = store_create_held(a->state, s->filter, a, s->lock);
+        s->lock = LOCK_OF_STORE;
+        move_to_store(s, store, a);
+    }
+    s->is_saved = true;
+}
+
+static void commit(const uniq_state *s, const arguments *a) {
+    hold_signals();
+    errno = 0;
+    kith_status status = kith_store_commit(s->store);
     if (status != KITH_OK)
         fail_status(a->state, status);
 }
 
-static void create(const uniq_state *s, kith_filter *filter, const arguments *a) {
-    if (access(a->state, F_OK) == 0) /* other commands create a new file without locking it */
-        fail("%s: another program created it in the meantime; it is left unchanged, without the lines of this run",
-             a->state);
-    if (a->no_lock)
-        filter_save(filter, a->state);
-    else
-        store_create(a->state, filter, a, s->lock);
+void state_sync(uniq_state *s, const arguments *a, bool is_last) {
+    if (!s->is_saved) {
+        create(s, a);
+    } else if (s->store != NULL) {
+        commit(s, a);
+    } else {
+        filter_save(s->filter, a->state);
+        if (store_held(a->state) != NULL) /* --field-changed: the notes have been written */
+            move_to_store(s, store_held(a->state), a);
+    }
+    leftovers_check();
+    if (s->store != NULL && !is_last)
+        begin(s, a);
 }
 
-void state_save(const uniq_state *s, kith_filter *filter, const arguments *a) {
-    if (!s->exists) {
-        create(s, filter, a);
-        return;
-    }
-    if (s->store != NULL) {
-        hold_signals();
-        errno = 0;
-        kith_status status = kith_store_commit(s->store);
-        if (status != KITH_OK)
-            fail_status(a->state, status);
-    } else {
-        filter_save(filter, a->state);
-    }
+void state_close(uniq_state *s) {
     lock_release(s->lock);
+    if (s->store == NULL)
+        kith_filter_free(s->filter);
 }

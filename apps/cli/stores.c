@@ -3,10 +3,12 @@
  * The library locks FILE-lock itself while a store is open for writing, so the tool must not lock it as well. It only
  * waits: the library does not, because it has no hidden threads and no signal handlers. */
 #define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
 
 #include "stores.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -14,6 +16,7 @@
 
 #include "commands.h"
 #include "filters.h"
+#include "found.h"
 #include "leftovers.h"
 #include "lock.h"
 #include "report.h"
@@ -73,7 +76,7 @@ static kith_status wait_for(attempt call, const char *path, kith_filter *filter,
         fail("%s: --no-lock: a store cannot be changed without its lock", path);
     for (unsigned attempts = 0;; attempts++) {
         errno = 0;
-        kith_status status = call(path, filter, &options, store);
+        kith_status status = call(found_path(path), filter, &options, store);
         if (status != KITH_E_LOCKED)
             return status;
         if (attempts == SILENT_ATTEMPTS)
@@ -83,13 +86,31 @@ static kith_status wait_for(attempt call, const char *path, kith_filter *filter,
     }
 }
 
+/* Opens a file to read its header. */
+static kith_status open_header(const char *path, const arguments *a, kith_filter **filter) {
+    unsigned flags = KITH_OPEN_LAZY | (a->no_mmap ? KITH_OPEN_COPY : 0);
+    const found_place *f = found_before(path);
+    if (f == NULL)
+        return kith_filter_open(path, flags, NULL, filter);
+    int fd = found_open(f, "", O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd < 0 && (errno == ENOENT || errno == EACCES || errno == EPERM))
+        return errno == ENOENT ? KITH_E_NO_FILE : KITH_E_PERMISSION;
+    if (fd < 0)
+        return KITH_E_IO;
+    kith_status status = kith_filter_open_fd(fd, flags, NULL, filter);
+    int error = errno;
+    (void)close(fd);
+    errno = error;
+    return status;
+}
+
 bool store_is(const char *path, const arguments *a) {
     kith_filter *filter;
-    unsigned flags = KITH_OPEN_LAZY | (a->no_mmap ? KITH_OPEN_COPY : 0);
-    if (access(path, F_OK) == 0)
+    struct stat st;
+    if (found_stat(path, &st) == 0)
         filter_check_memory(path, a);
     errno = 0;
-    kith_status status = kith_filter_open(path, flags, NULL, &filter);
+    kith_status status = open_header(path, a, &filter);
     if (status == KITH_OK)
         kith_filter_free(filter);
     /* A store that is taken for a plain file would be replaced by one, although its journal has more keys. */
@@ -112,7 +133,7 @@ kith_store *store_hold(const char *path, const arguments *a) {
 }
 
 kith_store *store_held(const char *path) {
-    return held.store != NULL && strcmp(path, held.path) == 0 ? held.store : NULL;
+    return held.store != NULL && (strcmp(path, held.path) == 0 || found_same(path, held.path)) ? held.store : NULL;
 }
 
 static void close_must(const char *path, kith_store *store) {
@@ -129,7 +150,7 @@ void store_release(void) {
         close_must(held.path, store);
 }
 
-void store_create(const char *path, kith_filter *filter, const arguments *a, int lock) {
+kith_store *store_create_held(const char *path, kith_filter *filter, const arguments *a, int lock) {
     kith_store *store;
     hold_signals();
     kith_status status = wait_for(kith_store_create, path, filter, a, lock, &store);
@@ -137,7 +158,13 @@ void store_create(const char *path, kith_filter *filter, const arguments *a, int
         fail("%s: %s-journal exists, but is not a journal of kith (move it away)", path, path);
     if (status != KITH_OK)
         fail_store(path, status);
-    close_must(path, store);
+    held = (struct held){path, store};
+    return store;
+}
+
+void store_create(const char *path, kith_filter *filter, const arguments *a, int lock) {
+    (void)store_create_held(path, filter, a, lock);
+    store_release();
 }
 
 void store_convert(const char *path, const arguments *a, bool and_back, int lock) {
@@ -166,6 +193,7 @@ void store_convert(const char *path, const arguments *a, bool and_back, int lock
 
 int command_store(const arguments *a) {
     const char *path = a->operands[0];
+    (void)found_file(path);
     filter_check_input(path);
     filter_check_output(path);
     if (store_is(path, a))
@@ -182,6 +210,7 @@ static noreturn void fail_checkpoint(const char *path, kith_status status) {
 
 int command_checkpoint(const arguments *a) {
     const char *path = a->operands[0];
+    (void)found_file(path);
     filter_check_input(path);
     filter_check_memory(path, a);
     filter_check_output(path);

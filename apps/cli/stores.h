@@ -22,8 +22,11 @@ kith_store *store_held(const char *path);
 /* Closes the store that is held. Ends the tool with an error if its last operations are not durable. */
 void store_release(void);
 
-/* Creates a store with the keys of the filter, and closes it. `lock` is what lock_acquire() has returned for this path;
+/* Creates a store with the keys of the filter, and holds it. `lock` is what lock_acquire() has returned for this path;
  * it is released. LOCK_NONE: the function locks the store itself, and waits for other writers. */
+kith_store *store_create_held(const char *path, kith_filter *filter, const arguments *a, int lock);
+
+/* The same, but closes the store. */
 void store_create(const char *path, kith_filter *filter, const arguments *a, int lock);
 
 /* Turns a plain file into a store. With `and_back`, into a plain file again, which removes the journal that was left

@@ -40,6 +40,7 @@
 #include "report.h"
 #include "seen.h"
 #include "state.h"
+#include "syncs.h"
 #include "uninterrupted.h"
 #include "values.h"
 
@@ -59,6 +60,10 @@ typedef struct work {
 
     kith_filter *filter, *again; /* -p */
     uniq_state state;            /* where the filter is kept */
+    bool is_changed;             /* the filter is not as it was saved */
+    bool is_over;                /* all records were passed */
+    kith_filter *hasher;         /* NULL, or an empty filter that computes the digests: see begin_digests() */
+    kith_hash hash;              /* of a new filter, or of the exact set */
     const char *filter_name;
 } work;
 
@@ -102,17 +107,20 @@ static void put_line(work *w, const char *line, size_t line_bytes) {
 /* ---- -D ---- */
 
 /* Copies the records whose keys are not found in the -D filter to `records` and `digests`. Returns how many. */
-static size_t drop_known(const work *w, const feed *f, input_record *records, uint64_t *digests) {
+static size_t drop_known(const work *w, const input_record *from, const uint64_t *from_digests, size_t n,
+                         input_record *records, uint64_t *digests) {
     uint64_t asked[INPUT_BATCH], known[BITMAP_WORDS];
-    for (size_t i = 0; i < f->n; i++)
-        asked[i] = kith_filter_digest(w->drop, f->records[i].key, f->records[i].key_bytes);
-    kith_filter_has_many(w->drop, asked, f->n, known);
+    if (n == 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        asked[i] = kith_filter_digest(w->drop, from[i].key, from[i].key_bytes);
+    kith_filter_has_many(w->drop, asked, n, known);
     size_t kept = 0;
-    for (size_t i = 0; i < f->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (kith_bitmap_get(known, i))
             continue;
-        records[kept] = f->records[i];
-        digests[kept++] = f->digests[i];
+        records[kept] = from[i];
+        digests[kept++] = from_digests[i];
     }
     return kept;
 }
@@ -391,6 +399,8 @@ static void add_new(const work *w, kith_filter *filter, const uint64_t *digests,
 static void pass_filter(work *w, const input_record *records, const uint64_t *digests, size_t n) {
     uint64_t was_new[BITMAP_WORDS];
     add_new(w, w->filter, digests, n, was_new);
+    for (size_t i = 0; i < (n + 63) / 64; i++)
+        w->is_changed |= was_new[i] != 0;
     if (w->again == NULL) {
         for (size_t i = 0; i < n; i++)
             if (kith_bitmap_get(was_new, i))
@@ -454,22 +464,53 @@ static kith_filter *new_filter(const arguments *a, const kith_hash *hash) {
     return filter;
 }
 
+/* The reader thread computes digests while a sync may move the filter to a store, or the store may map its snapshot
+ * anew. So it uses the hash or, since the secret key of an existing state cannot be read, an empty filter with the
+ * same hash. Its pages are never touched, so it needs no memory. */
+static void begin_digests(work *w) {
+    kith_status status = w->state.exists ? kith_filter_create_like(w->filter, NULL, &w->hasher) : KITH_OK;
+    if (status != KITH_OK)
+        fail_status(w->a->state, status);
+}
+
+/* Flushes the lines first: a line that was printed and not remembered is printed again by the next run; one that was
+ * remembered and not printed would be lost. */
+static void sync_state(void *context) {
+    work *w = context;
+    out_sync();
+    if (!w->is_changed)
+        return;
+    state_sync(&w->state, w->a, w->is_over);
+    w->filter = w->state.filter;
+    w->is_changed = false;
+}
+
 static void begin_filter(work *w, arguments *a) {
+    if (a->state != NULL)
+        syncs_begin(a);
     w->filter_name = a->state != NULL ? a->state : "the filter";
     if (a->state != NULL)
         state_open(&w->state, a);
     w->filter = w->state.filter;
     if (!w->state.exists) {
-        kith_hash hash = a->state != NULL ? hash_asked(a) : secret_hash(a);
-        w->filter = new_filter(a, &hash);
+        w->hash = a->state != NULL ? hash_asked(a) : secret_hash(a);
+        w->filter = new_filter(a, &w->hash);
     }
     kith_plan plan = plan_must(w->filter, w->filter_name);
     memory_check(a, plan.file_bytes * (1 + a->duplicates), w->filter_name);
     bool grows = (kith_filter_capabilities(w->filter) & KITH_CAN_GROW) != 0;
     uint64_t share = grows ? feed_share(a) : feed_left(a, plan.file_bytes * (1 + a->duplicates));
-    /* the second filter inherits this limit */
-    filter_limit(w->filter, a, a->duplicates ? a->memory / 2 + share / 2 : grows ? share : 0);
+    w->state.beside = a->duplicates ? a->memory / 2 + share / 2 : grows ? share : 0;
+    if (a->state != NULL)
+        begin_digests(w); /* before the limit, because the filter for digests takes no memory */
+    filter_limit(w->filter, a, w->state.beside); /* the second filter inherits this limit */
     feed_limit(a, share, NULL);
+    if (a->state != NULL) {
+        w->state.filter = w->filter;
+        w->is_changed = true; /* the first sync always writes: a new state, or other notes */
+        syncs_use(sync_state, w);
+        a->shape.attend = syncs_attend;
+    }
     if (a->duplicates) {
         kith_status status = kith_filter_create_like(w->filter, NULL, &w->again);
         if (status != KITH_OK)
@@ -495,6 +536,10 @@ static void check(const arguments *a) {
     bool filter = a->rate != 0 || a->state != NULL;
     if (a->field_changed && a->state == NULL)
         fail("--field-changed needs --state FILE");
+    if ((a->sync.lines != 0 || a->sync.milliseconds != 0) && a->state == NULL)
+        fail("--sync needs --state FILE");
+    if (a->sync_fd != 0 && a->state == NULL)
+        fail("--sync-fd needs --state FILE");
     if (a->exact && a->rate != 0)
         fail("--exact and -p contradict each other: give only one");
     if (a->exact && a->state != NULL)
@@ -518,6 +563,36 @@ static void begin_drop(work *w) {
          text_of_rate(plan_must(w->drop, w->a->drop).rate, rate));
 }
 
+static void pass(work *w, const input_record *records, const uint64_t *digests, size_t n) {
+    input_record kept[INPUT_BATCH];
+    uint64_t kept_digests[INPUT_BATCH];
+    if (w->drop != NULL) {
+        n = drop_known(w, records, digests, n, kept, kept_digests);
+        records = kept;
+        digests = kept_digests;
+    }
+    if (w->seen != NULL)
+        pass_exact(w, records, digests, n);
+    else
+        pass_filter(w, records, digests, n);
+}
+
+/* Passes the records of the feed, in parts if a sync is due in between. */
+static void pass_feed(work *w, const feed *f) {
+    if (w->readers != NULL) {
+        w->lines_in += f->n;
+        pass_shared(w, f);
+        return;
+    }
+    for (size_t at = 0, n; at < f->n; at += n) {
+        n = w->a->state != NULL ? syncs_take(f->n - at) : f->n;
+        w->lines_in += n;
+        pass(w, f->records + at, f->digests + at, n);
+        if (w->a->state != NULL)
+            (void)syncs_attend(NULL, false);
+    }
+}
+
 int command_uniq(const arguments *given) {
     check(given);
     arguments by_recipe = *given, *a = &by_recipe;
@@ -529,43 +604,30 @@ int command_uniq(const arguments *given) {
         begin_filter(&w, a);
     if (a->drop != NULL)
         begin_drop(&w);
-    kith_hash hash = exact ? random_hash(a) : (kith_hash){0};
-    feed *f = w.readers != NULL ? feed_open_marked("reading", a, &hash, mark_readers, &w)
-                                : feed_open("reading", a->operands, a->operand_count, a, w.filter, &hash);
-    while (feed_next(f)) {
-        w.lines_in += f->n;
-        if (w.readers != NULL) {
-            pass_shared(&w, f);
-            continue;
-        }
-        input_record kept[INPUT_BATCH];
-        uint64_t kept_digests[INPUT_BATCH];
-        const input_record *records = f->records;
-        const uint64_t *digests = f->digests;
-        size_t n = f->n;
-        if (w.drop != NULL) {
-            n = drop_known(&w, f, kept, kept_digests);
-            records = kept;
-            digests = kept_digests;
-        }
-        if (exact)
-            pass_exact(&w, records, digests, n);
-        else
-            pass_filter(&w, records, digests, n);
-    }
+    if (exact)
+        w.hash = random_hash(a);
+    const kith_filter *hasher = a->state != NULL ? w.hasher : w.filter;
+    feed *f = w.readers != NULL ? feed_open_marked("reading", a, &w.hash, mark_readers, &w)
+                                : feed_open("reading", a->operands, a->operand_count, a, hasher, &w.hash);
+    while (feed_next(f))
+        pass_feed(&w, f);
     if (a->count)
         put_counts(&w);
     feed_close(f);
     out_flush();
-    if (a->state != NULL)
-        state_save(&w.state, w.filter, a);
     if (w.seen != NULL)
         seen_free(w.seen);
     if (w.readers != NULL)
         seen_free(w.readers);
     filter_close(w.drop);
-    if (w.state.store == NULL)
+    if (a->state != NULL) {
+        w.is_over = true;
+        syncs_end();
+        state_close(&w.state);
+    } else {
         kith_filter_free(w.filter);
+    }
+    kith_filter_free(w.hasher);
     kith_filter_free(w.again);
     return w.lines_out > 0 ? EXIT_FOUND : EXIT_NONE;
 }

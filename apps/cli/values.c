@@ -120,6 +120,22 @@ const char *read_count(const char *text, uint64_t *count) {
     return NULL;
 }
 
+const char *read_count_or_time(const char *text, uint64_t *count, uint64_t *milliseconds) {
+    double value;
+    const char *rest;
+    bool is_plain = read_plain(text, &value, &rest);
+    double unit = !is_plain ? 0 : strcmp(rest, "s") == 0 ? 1000 : strcmp(rest, "ms") == 0 ? 1 : 0;
+    *count = *milliseconds = 0;
+    if (unit == 0)
+        return read_count(text, count) == NULL
+                   ? NULL
+                   : "is neither a number of lines (1000, 10K) nor a time (5s, 0.5s, 500ms)";
+    if (!(value * unit >= 1 && value * unit <= 1e12))
+        return "is out of range: use a time from 1ms to 1e9s";
+    *milliseconds = (uint64_t)(value * unit + 0.5);
+    return NULL;
+}
+
 const char *read_size(const char *text, uint64_t *bytes) {
     uint64_t value;
     const char *wrong = read_scaled(text, "is not a size: write it as 64MiB, 1G or 1e9", true, &value);

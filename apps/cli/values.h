@@ -14,6 +14,9 @@ const char *read_rate(const char *text, double *rate);
 const char *read_count(const char *text, uint64_t *count);
 const char *read_size(const char *text, uint64_t *bytes);
 
+/* Reads a count, or a time with its unit: 5s, 0.5s, 500ms. The other value is set to 0. */
+const char *read_count_or_time(const char *text, uint64_t *count, uint64_t *milliseconds);
+
 /* Reads a whole number, decimal or hexadecimal with 0x: a seed, a column, a number of threads. */
 const char *read_number(const char *text, uint64_t *number);
 

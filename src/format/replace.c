@@ -173,7 +173,7 @@ static bool examine(struct target *t, int entry, bool *is_link) {
     return true;
 }
 
-static bool find_target(int start, const char *path, struct target *t) {
+static bool find_target(int start, const char *path, bool follow_links, struct target *t) {
     size_t path_bytes = strlen(path);
     t->folder = -1;
     t->exists = false;
@@ -200,6 +200,8 @@ static bool find_target(int start, const char *path, struct target *t) {
         close_quietly(entry);
         if (!examined)
             return false;
+        if (is_link && !follow_links)
+            return fail(ELOOP);
         if (!is_link) {
             t->exists = true;
             return true;
@@ -483,8 +485,8 @@ static bool replace(const struct target *t, const struct content *content) {
     return replaced;
 }
 
-static kith_status replace_from(int start, const char *path, const char *like, const kithi_part *parts, size_t count,
-                                bool secret) {
+static kith_status replace_from(int start, const char *path, bool follow_links, const char *like,
+                                const kithi_part *parts, size_t count, bool secret) {
     assert(path && (parts || count == 0));
     struct content content = {parts, count, 0, secret, like};
     for (size_t i = 0; i < count; i++) {
@@ -492,24 +494,24 @@ static kith_status replace_from(int start, const char *path, const char *like, c
         content.byte_count += parts[i].byte_count;
     }
     struct target t;
-    bool replaced = find_target(start, path, &t) && replace(&t, &content);
+    bool replaced = find_target(start, path, follow_links, &t) && replace(&t, &content);
     if (t.folder >= 0)
         close_quietly(t.folder);
     return replaced ? KITH_OK : kithi_status_from_errno(errno);
 }
 
 kith_status kithi_replace_file_parts(const char *path, const kithi_part *parts, size_t count, bool secret) {
-    return replace_from(AT_FDCWD, path, NULL, parts, count, secret);
+    return replace_from(AT_FDCWD, path, true, NULL, parts, count, secret);
 }
 
 kith_status kithi_replace_file_at(int folder, const char *name, const char *like, const kithi_part *parts, size_t count,
                                   bool secret) {
-    return replace_from(folder, name, like, parts, count, secret);
+    return replace_from(folder, name, false, like, parts, count, secret);
 }
 
 kith_status kithi_find_target(const char *path, int *folder, char *name, size_t name_bytes) {
     struct target t;
-    bool found = find_target(AT_FDCWD, path, &t);
+    bool found = find_target(AT_FDCWD, path, true, &t);
     if (found && strlen(t.name) >= name_bytes)
         found = fail(ENAMETOOLONG);
     if (found) {

@@ -64,9 +64,11 @@ KITH_MUST_USE kith_status kithi_replace_file(const char *path, const void *bytes
  * KITH_E_IO with ENAMETOOLONG if the name does not fit, or one of the codes above. */
 KITH_MUST_USE kith_status kithi_find_target(const char *path, int *folder, char *name, size_t name_bytes);
 
-/* The same as kithi_replace_file() for the file `name` in an open folder, with the bytes of `count` parts, one after
- * the other. `like` (may be NULL) is the name of a file in the same folder. If `name` does not exist yet and `like`
- * does, the new file gets the owner, group, permission bits and access list of `like`. */
+/* The same as kithi_replace_file() for the file `name` in an open folder, as kithi_find_target() has found it, with the
+ * bytes of `count` parts, one after the other. If `name` is a link by now, it is not followed: KITH_E_IO with ELOOP.
+ * Otherwise the file would be another one than that which the caller has locked and read. `like` (may be NULL) is the
+ * name of a file in the same folder. If `name` does not exist yet and `like` does, the new file gets the owner, group,
+ * permission bits and access list of `like`. */
 KITH_MUST_USE kith_status kithi_replace_file_at(int folder, const char *name, const char *like, const kithi_part *parts,
                                                 size_t count, bool secret);
 

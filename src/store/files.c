@@ -83,7 +83,7 @@ static int is_named(void *context, int file, int folder, const char *name) {
  * the umask decides who can open the lock file. Errors are ignored: some file systems have no owners or modes. */
 static void settle_access(int lock, int folder, const char *data_name) {
     struct stat data;
-    bool exists = fstatat(folder, data_name, &data, 0) == 0;
+    bool exists = fstatat(folder, data_name, &data, AT_SYMLINK_NOFOLLOW) == 0;
     if (!exists && fstat(lock, &data) != 0)
         return;
     if (exists && fchown(lock, data.st_uid, data.st_gid) != 0 && fchown(lock, (uid_t)-1, data.st_gid) != 0)

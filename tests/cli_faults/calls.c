@@ -269,6 +269,7 @@ WRAP(int, chdir, (const char *path), (path), -1)
 WRAP(char *, mkdtemp, (char *path), (path), NULL)
 WRAP(int, mkostemp64, (char *path, int flags), (path, flags), -1)
 WRAP(DIR *, opendir, (const char *path), (path), NULL)
+WRAP(DIR *, fdopendir, (int fd), (fd), NULL)
 WRAP(struct dirent64 *, readdir64, (DIR * folder), (folder), NULL)
 WRAP(FILE *, fopen, (const char *path, const char *mode), (path, mode), NULL)
 WRAP(ssize_t, readlinkat, (int folder, const char *path, char *text, size_t bytes), (folder, path, text, bytes), -1)
@@ -278,6 +279,7 @@ WRAP(ssize_t, getdents64, (int fd, void *entries, size_t bytes), (fd, entries, b
 /* ---- what the system knows of a file ---- */
 
 WRAP(int, access, (const char *path, int mode), (path, mode), -1)
+WRAP(int, faccessat, (int folder, const char *path, int mode, int flags), (folder, path, mode, flags), -1)
 WRAP(int, stat, (const char *path, struct stat *st), (path, st), -1)
 WRAP(int, stat64, (const char *path, struct stat64 *st), (path, st), -1)
 WRAP(int, lstat, (const char *path, struct stat *st), (path, st), -1)

@@ -29,7 +29,7 @@
 #include "sanitizer.h"
 #include "splitmix.h"
 
-enum { STORE = 1, THREADS = 2, SLOW = 4, TIMED = 8, SECONDS = 16, SEVERAL = 32, SALVAGES = 64 };
+enum { STORE = 1, THREADS = 2, SLOW = 4, TIMED = 8, SECONDS = 16, SEVERAL = 32, SALVAGES = 64, IN_PARTS = 128 };
 enum { LARGE_LINES = 60000, SECONDS_SAMPLE = 8, SECONDS_STEP = 30, SLOW_FACTOR = 20, SHOWN_MAX = 4 };
 
 typedef struct scene {
@@ -338,6 +338,32 @@ static void check_success(const trial *t) {
     }
 }
 
+/* Whether a key that the target did not have before the run is in it now, but not in the output. */
+static bool has_unprinted_key(const trial *t, const holding *now) {
+    uint64_t printed = t->old->found;
+    for (const char *line = t->got.out; line[0] != '\0' && printed != now->found;) {
+        const char *end = strchr(line, '\n');
+        if (end == NULL)
+            break;
+        printed += splitmix_mix(strtoull(line, NULL, 10));
+        line = end + 1;
+    }
+    return printed != now->found;
+}
+
+/* The target has the keys of the latest sync: the first lines of the output, in order. */
+static void check_parts(const trial *t) {
+    holding now = held_by(t->s->target, false), later = held_by(t->s->target, true);
+    if (!same_keys(&now, &later))
+        broke(t, "other keys when it is opened for writing:", kith_status_name(later.status));
+    if (same_keys(&now, t->old) || same_keys(&now, t->fresh))
+        return;
+    if (now.status != KITH_OK || now.count < t->old->count || now.count > t->fresh->count)
+        broke(t, "neither the old nor some of the new keys:", kith_status_name(now.status));
+    if (has_unprinted_key(t, &now))
+        broke(t, "a key is in the state, but its line was not printed", "");
+}
+
 static void check_failure(const trial *t) {
     const scene *s = t->s;
     if (t->got.status != 2)
@@ -349,6 +375,10 @@ static void check_failure(const trial *t) {
         broke(t, "failure with another output", t->got.out);
     if (s->target == NULL)
         return;
+    if (s->kinds & IN_PARTS) {
+        check_parts(t);
+        return;
+    }
     const content *was = files_find(t->before, s->target), *is = files_find(&t->after, s->target);
     bool is_old = same_content(was, is);
     if (!(s->kinds & STORE)) {
@@ -437,7 +467,7 @@ static const struct ready *make_ready(const scene *s) {
     for (size_t c = 0; c < CALLS; c++)
         r->made[c] = atomic_load(&faults->made[c]);
     folder_get(&r->clean);
-    if (s->kinds & STORE)
+    if (s->kinds & (STORE | IN_PARTS))
         r->fresh = held_by(s->target, false);
     r->is_made = true;
     return r;

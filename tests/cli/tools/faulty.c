@@ -117,19 +117,26 @@ void *__wrap_mmap64(void *at, size_t bytes, int protection, int flags, int fd, o
     return fd >= 0 && is_planted("no_map") ? MAP_FAILED : __real_mmap64(at, bytes, protection, flags, fd, offset);
 }
 
-int __real_access(const char *path, int how);
-int __wrap_access(const char *path, int how);
-int __wrap_access(const char *path, int how) {
+int __real_faccessat(int folder, const char *path, int how, int flags);
+int __wrap_faccessat(int folder, const char *path, int how, int flags);
+int __wrap_faccessat(int folder, const char *path, int how, int flags) {
     errno = EROFS;
-    return (how & W_OK) != 0 && is_planted("read_only") ? -1 : __real_access(path, how);
+    return (how & W_OK) != 0 && is_planted("read_only") ? -1 : __real_faccessat(folder, path, how, flags);
 }
 
-/* Every file becomes shorter after its size was read. */
+int __real_stat64(const char *path, struct stat64 *st);
+int __wrap_stat64(const char *path, struct stat64 *st);
+int __wrap_stat64(const char *path, struct stat64 *st) {
+    errno = ENOENT;
+    return is_planted("no_proc") && strncmp(path, "/proc/", 6) == 0 ? -1 : __real_stat64(path, st);
+}
+
+/* Every file that is not empty becomes shorter after its size was read. */
 int __real_fstat64(int fd, struct stat64 *st);
 int __wrap_fstat64(int fd, struct stat64 *st);
 int __wrap_fstat64(int fd, struct stat64 *st) {
     int result = __real_fstat64(fd, st);
-    if (result == 0 && S_ISREG(st->st_mode) && is_planted("shrinks"))
+    if (result == 0 && S_ISREG(st->st_mode) && st->st_size > 0 && is_planted("shrinks"))
         st->st_size += 1;
     return result;
 }
