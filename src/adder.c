@@ -11,6 +11,8 @@
  *     shared_fill     head.fill + the bits that adders have set. An adder reports the bits that it has set only before
  *                     it reserves capacity and when it closes. If shared_fill exceeds the fill limit
  *                     (filters/common/bit_cells.h), no more capacity is reserved
+ *     shared_sum      in blocked: the sum of the block rates (filters/common/crowding.h), to which each add reserves
+ *                     what it will contribute
  *
  * The first adder to open copies count and fill out of the header, and the last one to close writes them back. A spin
  * lock around opening and closing ensures that there is exactly one first and one last.
@@ -63,6 +65,7 @@ kith_status kith_adder_open(kith_filter *f, kith_adder **adder) {
         atomic_store(&f->shared_fill, f->head.fill);
         if (f->kind->set_crowding_limits != NULL)
             f->kind->set_crowding_limits(f);
+        atomic_store(&f->shared_sum, f->crowding.sum);
     }
     atomic_fetch_add_explicit(&f->adders, KITHI_ADDERS_ONE, memory_order_relaxed);
     unlock(f);
@@ -107,7 +110,9 @@ static kith_status add_shared(kith_adder *a, uint64_t digest, bool *was_new) {
         return f->kind->add_shared(f, digest, false) == 0 ? KITH_OK : KITH_E_FULL;
     }
     unsigned set_bits = f->kind->add_shared(f, digest, true);
-    *was_new = set_bits != 0;
+    *was_new = set_bits != 0 && set_bits != KITHI_SHARED_REFUSED;
+    if (set_bits == KITHI_SHARED_REFUSED)
+        return KITH_E_FULL;
     a->set_bits += set_bits;
     a->left -= *was_new;
     return KITH_OK;
@@ -157,7 +162,7 @@ void kith_adder_close(kith_adder *a) {
     if (atomic_load_explicit(&f->adders, memory_order_relaxed) == KITHI_ADDERS_ONE + KITHI_ADDERS_LOCK) {
         f->head.count = atomic_load(&f->shared_count);
         f->head.fill = atomic_load(&f->shared_fill);
-        f->crowding.next = 0;
+        kithi_filter_forget_crowding(f);
     }
     kithi_release(&f->allocator, a, sizeof *a);
     atomic_fetch_sub_explicit(&f->adders, KITHI_ADDERS_ONE + KITHI_ADDERS_LOCK, memory_order_release);

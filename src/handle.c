@@ -334,7 +334,7 @@ kith_status kith_filter_clear(kith_filter *f) {
         memset(f->body, 0, (size_t)f->head.body_bytes);
         f->head.count = 0;
         f->head.fill = 0;
-        f->crowding.next = 0;
+        kithi_filter_forget_crowding(f);
         return KITH_OK;
     }
     if (f->kind->clear != NULL && f->kind->clear(f))

@@ -15,6 +15,7 @@
 #ifndef KITHI_KIND_H
 #define KITHI_KIND_H
 
+#include <limits.h>
 #include <stdatomic.h>
 
 #include <kith/filter.h>
@@ -32,6 +33,7 @@ typedef struct kithi_request {
     const uint64_t *options; /* one value per option of the kind; for `layers`, then one per option of the kind of its
                                 layers: see kithi_kind_options_read() in registry.h */
     unsigned attempt;        /* how many builds of this filter have failed with KITH_E_FULL; 0 before the first build */
+    bool is_public;          /* the hash has no secret key, so others can choose keys that crowd parts of the filter */
 } kithi_request;
 
 /* What is known about a page of a body. A page is the 64 KiB that one checksum covers; the last one may be shorter. */
@@ -78,6 +80,8 @@ typedef struct kithi_kernels {
     kith_status (*remove)(kith_filter *f, uint64_t digest);             /* as kithi_kind.remove */
     uint64_t (*copies)(const kith_filter *f, uint64_t digest);          /* as kithi_kind.copies */
 } kithi_kernels;
+
+#define KITHI_SHARED_REFUSED UINT_MAX
 
 #define KITHI_BODY_PARTS_MAX 64 /* the most pieces of memory that a body may consist of */
 
@@ -157,7 +161,8 @@ typedef struct kithi_kind {
     uint64_t (*cell)(const kith_filter *f, uint64_t cell); /* the value of a cell; cell < shape.cells */
     kith_status (*remove)(kith_filter *f, uint64_t digest);
     uint64_t (*copies)(const kith_filter *f, uint64_t digest);
-    /* Returns how many bits adding this digest would set. If `commit` is true, also sets them, with atomic ORs. */
+    /* Returns how many bits adding this digest would set. If `commit` is true, also sets them, with atomic ORs, or
+     * returns KITHI_SHARED_REFUSED because the filter would be crowded, and changes nothing. */
     unsigned (*add_shared)(kith_filter *f, uint64_t digest, bool commit);
     void (*prefetch)(const void *f, uint64_t digest); /* prefetches what add_shared uses */
     /* Returns whether this many nonzero cells exceed the fill limit, so that no new key may be added. */
@@ -165,12 +170,13 @@ typedef struct kithi_kind {
     /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `crowded` returns
      * whether the filter is crowded, so that no new key may be added. If `digest` is NULL, it makes a pass over the
      * body to find out. Otherwise it is called before *digest is added to a filter of `count` keys: it makes a spot
-     * check of a few blocks, and the pass only if these are suspiciously full. With `shared`, other threads may set
-     * bits at the same time.
+     * check of a few blocks, and the pass only if these are suspiciously full. (In filters whose block rates are summed
+     * it then returns false, because each add decides.) With `shared`, other threads may set bits at the same time.
      *
-     * `set_crowding_limits` computes the limits that `crowded` compares with, if that was not done before. It must be
-     * called before `crowded`. There is one exception: if `digest` is NULL, `crowded` may be called first. It then
-     * compares with a lower limit, so the result false is certain, but true is not. */
+     * `set_crowding_limits` computes the limits that `crowded` compares with, if that was not done before, and the sum
+     * of the block rates, if it is kept and not known. It must be called before `crowded`. There is one exception: if
+     * `digest` is NULL, `crowded` may be called first. It then compares with a lower limit, so the result false is
+     * certain, but true is not. */
     void (*set_crowding_limits)(kith_filter *f);
     bool (*crowded)(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared);
     /* The caller has checked that both filters are compatible: same kind, parameters, hash, recipe, capacity, rate. */
@@ -242,14 +248,21 @@ typedef enum kithi_backing {
 /* When blocked kinds check whether blocks are crowded: see filters/common/crowding.h. A spot check is the examination
  * of a few blocks before a key is added. */
 typedef struct kithi_crowding {
-    /* As long as the count is below `next`, an add needs no spot check and does not exceed the capacity. `next` is the
-     * smallest of three counts: see "Cost" in crowding.h. 0 if it is not known. */
+    /* For filters whose block rates are summed. `sum` is the sum of the weights of all blocks, if `summed` is true, and
+     * a filter with a higher one than `limit` is crowded. As long as the count is below `safe`, `sum` is known and an
+     * add exceeds neither the capacity nor the fill limit; 0 if that is not known. */
+    uint64_t sum, limit, safe;
+    bool summed;
+    /* For other filters, and if `off` is true: as long as the count is below `next`, an add needs no spot check and
+     * does not exceed the capacity. `next` is the smallest of three counts: see "Cost" in crowding.h. 0 if it is not
+     * known. */
     uint64_t next;
     uint64_t last; /* the count of the spot check before `next`, set together with it unless `off` is true */
     uint64_t gap;  /* from the count of one spot check to that of the next; 0 if `gap` and `cells` are not set yet */
     double rate;   /* a filter with a higher rate is crowded; 0 if set_crowding_limits() has not been called */
-    /* Make no spot checks. Set while other threads fill other parts of the body, while a build adds keys before it
-     * makes a pass over the body, and while a repair adds keys after it has set all cells of damaged pages. */
+    /* Make no spot checks, and do not sum. Set while other threads fill other parts of the body, while a build adds
+     * keys before it makes a pass over the body, and while a repair adds keys after it has set all cells of damaged
+     * pages. */
     bool off;
     /* A block with more than cells[i] cells in use is suspect. i is the largest number for which the count is at least
      * i / 16 of the capacity, but at most 15. */
@@ -281,7 +294,16 @@ struct kith_filter {
     atomic_uint adders;
     _Atomic uint64_t shared_count;
     _Atomic uint64_t shared_fill;
+    _Atomic uint64_t shared_sum;
 };
+
+/* Must be called after the body was changed in any other way than by adding and removing keys: the next add computes
+ * what `crowding` says about the body again. */
+static inline void kithi_filter_forget_crowding(kith_filter *f) {
+    f->crowding.next = 0;
+    f->crowding.safe = 0;
+    f->crowding.summed = false;
+}
 
 /* Returns whether `more` bytes in addition to `held` bytes are within the limit of kith_filter_set_limit(). */
 static inline bool kithi_filter_limit_allows(const kith_filter *f, uint64_t held, uint64_t more) {

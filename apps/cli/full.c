@@ -15,9 +15,10 @@
  * Chosen keys that always set k new bits reach half load with 0.72 N keys. The difference is 0.28 N, which is more than
  * six standard deviations from about a hundred keys on.
  *
- * In a blocked filter, keys can also be chosen to crowd some blocks. They set few bits, but raise the rate: the library
- * refuses them when it is 1.25 times the promised one or more. Random keys exceed the promised rate by a few percent
- * before they are refused. */
+ * In a blocked filter, keys can also be chosen to crowd some blocks. They set few bits, but raise the rate. The library
+ * refuses a key that would raise it above 1.25 times the promised one, or more. The rate may be far below that before,
+ * because in a small filter one key can raise it by a lot. But the bits tell: keys that are refused because of the
+ * number of bits have set as many as more than `capacity` random keys. */
 #include "full.h"
 
 #include <math.h>
@@ -56,25 +57,27 @@ static bool keys_explain_bits(const kith_filter_stats *stats, unsigned hashes) {
     return stats->keys_now - false_positives - (double)stats->count <= 6 * sqrt(variance);
 }
 
-static bool is_crowded(const kith_filter_stats *stats) {
-    return stats->rate_now > 1.2 * stats->rate;
+/* Returns whether a filter that refuses keys is crowded. */
+static bool is_crowded(const kith_filter *filter, const kith_filter_stats *stats) {
+    return stats->rate_now > 1.2 * stats->rate || stats->keys_now <= (double)kith_filter_capacity(filter);
 }
 
 full_cause full_because(const kith_filter *filter, uint64_t offered) {
     uint32_t can = kith_filter_capabilities(filter);
     uint64_t capacity = kith_filter_capacity(filter);
-    if (can & KITH_CAN_GROW)
-        return FULL_GROWN;
+    bool grows = (can & KITH_CAN_GROW) != 0;
     if (kith_filter_count(filter) >= capacity)
-        return FULL_OVERFLOW;
+        return grows ? FULL_GROWN : FULL_OVERFLOW;
     unsigned hashes = plan_must(filter).hashes;
     if (hashes == 0)
-        return FULL_CROWDED;
+        return grows ? FULL_GROWN : FULL_CROWDED;
     /* Kinds that store copies count every key, so below the capacity there are not too many keys. */
     if ((can & KITH_CAN_COPIES) != 0 || offered <= capacity)
         return FULL_CHOSEN;
     kith_filter_stats stats = stats_must(filter);
-    return keys_explain_bits(&stats, hashes) && !is_crowded(&stats) ? FULL_OVERFLOW : FULL_CHOSEN;
+    if (is_crowded(filter, &stats) || !keys_explain_bits(&stats, hashes))
+        return FULL_CHOSEN;
+    return grows ? FULL_GROWN : FULL_OVERFLOW;
 }
 
 void fail_no_overflow(const char *name, const kith_filter *filter, full_cause cause) {
@@ -88,15 +91,22 @@ void fail_no_overflow(const char *name, const kith_filter *filter, full_cause ca
              "fill some buckets. Use -k counting for copies, --untrusted for keys that others choose.",
              name, count, text_of_integer(kith_filter_capacity(filter), capacity));
     kith_filter_stats stats = stats_must(filter);
-    if (is_crowded(&stats)) {
+    if (is_crowded(filter, &stats)) {
         value_text rate_now, rate;
-        fail("%s: after %s its false positive rate is %s, not %s as promised, so these keys were probably chosen to "
-             "crowd "
-             "parts of it. Use --untrusted, which hashes with a secret key.",
+        fail("%s: after %s its false positive rate is %s (promised: %s), and these keys crowd parts of it more than "
+             "random keys do. They were probably chosen to crowd it. Use --untrusted, which hashes with a secret key.",
              name, count, text_of_rate(stats.rate_now, rate_now), text_of_rate(stats.rate, rate));
     }
     fail(
         "%s: %s set as many bits as about %s random keys would, so these keys were probably chosen to overfill it. Use "
         "--untrusted, which hashes with a secret key.",
         name, count, text_of_integer((uint64_t)llround(full_keys(filter)), keys));
+}
+
+void full_note_rate(const char *name, const kith_filter *filter) {
+    kith_filter_stats stats = stats_must(filter);
+    value_text rate_now, rate;
+    if (stats.rate_now > stats.rate)
+        note("%s: its false positive rate is %s, above the %s that it promises, by chance or because of chosen keys",
+             name, text_of_rate(stats.rate_now, rate_now), text_of_rate(stats.rate, rate));
 }

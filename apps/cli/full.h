@@ -3,7 +3,8 @@
  * The library refuses keys at the capacity, or earlier if more bits are set than that many keys should set. The second
  * case has two causes that look the same from outside. Either more distinct keys were added than the capacity (Bloom
  * filters do not count a new key that is a false positive, so their count stays below it), or an attacker chose keys
- * that set more bits than usual, or that crowd some blocks. The statistics of the filter distinguish the two. */
+ * that set more bits than usual. There is a third case: keys that crowd some blocks of a blocked filter are refused
+ * however few bits are set. The statistics of the filter distinguish the causes. */
 #ifndef CLI_FULL_H
 #define CLI_FULL_H
 
@@ -15,7 +16,7 @@ typedef enum full_cause {
     FULL_OVERFLOW, /* more distinct keys were added than the capacity */
     FULL_CHOSEN,   /* more bits are set than the keys explain, by six standard deviations; or some blocks are crowded */
     FULL_CROWDED,  /* a kind with slots: below its capacity, but the slots of one key are occupied */
-    FULL_GROWN,    /* a kind that grows has the maximum number of layers */
+    FULL_GROWN,    /* a kind that grows has the maximum number of layers, and all of them are full */
 } full_cause;
 
 /* Returns the cause. `offered` is an upper bound for the number of distinct keys that were ever offered to the filter;
@@ -28,5 +29,9 @@ double full_keys(const kith_filter *filter);
 
 /* Ends the tool with an error for any cause except FULL_OVERFLOW. `name` is the file, or "the filter". */
 noreturn void fail_no_overflow(const char *name, const kith_filter *filter, full_cause cause);
+
+/* Prints a note if the rate of this filter is above the one that it promises. By chance, that is true for at most one
+ * in 200 filters. Costs as much as kith_filter_stats_of(). */
+void full_note_rate(const char *name, const kith_filter *filter);
 
 #endif

@@ -199,6 +199,11 @@ KITH_API uint64_t kith_builder_left_out(const kith_builder *builder);
  * and kith_builder_free(). After a failure a builder that collects still has all digests: you can replace the spec with
  * kith_builder_respec() and call kith_builder_finish() again.
  *
+ * Keys that were chosen to crowd parts of a blocked filter (kith_filter_add) are KITH_E_FULL here if adding them one by
+ * one is, or if the finished filter is crowded. The second case happens only in filters of more than 4 MiB, or 32 MiB
+ * with counters, in which single adds do not always notice it. A filter that grows takes such keys, as it does when
+ * they are added one by one.
+ *
  * Returns the codes of kith_filter_create() (a static kind is supported here), KITH_E_FULL, KITH_E_COPIES or
  * KITH_E_TOO_LARGE as kith_filter_add() does, KITH_E_CAPACITY if there are no keys and only the rate is given,
  * KITH_E_CANCELLED, and the codes for the temporary file (see kith_builder_add_many). */

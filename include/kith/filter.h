@@ -235,8 +235,10 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  *                         have been added than the count says. Or an attacker chose the keys; then keys_now of
  *                         kith_filter_stats is far above the count
  *   blocked kinds         (blocked, blocked_counting) Also if keys were chosen to crowd some of the 64-byte blocks, so
- *                         that rate_now is more than 1.25 times what honest keys reach (docs/security.md). With honest
- *                         keys this happens in fewer than one of 10^9 filters
+ *                         that rate_now would be more than 1.25 times what honest keys reach: from 200 keys on at most
+ *                         twice the promised rate, if the hash has no secret key (docs/security.md has what holds for
+ *                         filters of more than 4 MiB, or 32 MiB with counters). With honest keys this happens in fewer
+ *                         than one of 10^9 filters
  *   cuckoo kinds          Also if no free slot is found for the key. For distinct keys up to the capacity this happens
  *                         with probability plan.failure. It may happen earlier if few keys have many copies
  *   layers                Only if there are 64 of them, or if 64-bit digests or the address space are too small for

@@ -80,7 +80,8 @@ typedef struct kith_filter_spec {
     uint64_t max_bytes;  /* a larger filter is refused with KITH_E_TOO_LARGE, also if it grows (kith_filter_set_limit).
                             For capacities and rates that you do not trust; 0: no limit */
     const char *options; /* "name=value name=value", see kith_option; NULL: the defaults */
-    kith_hash hash;      /* all 0: XXH3, seed 0 */
+    kith_hash hash;      /* all 0: XXH3, seed 0. Without a secret key, small filters of the blocked kinds with low rates
+                            are larger, so that keys chosen against the hash can be refused (docs/security.md) */
     const kith_allocator *allocator; /* NULL: the C library's */
     uint64_t recipe;        /* below 2^48: how your program turns its input into keys; see kith_filter_recipe() */
     const kith_note *notes; /* note_count of them, at most 64, in at most 65,536 bytes; see kith_filter_note() */

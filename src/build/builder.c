@@ -366,6 +366,7 @@ static kith_status fill(kith_builder *b, kith_filter *f) {
         .drop_repeats = kithi_collection_may_have_repeats(c) && (f->shape.capabilities & KITH_CAN_COPIES) != 0,
         .leave_out = (b->flags & KITH_BUILD_LEAVE_OUT) != 0,
         .left_out = &b->left_out,
+        .again = true,
     };
     b->left_out = 0;
     if (options.drop_repeats) {
@@ -377,8 +378,7 @@ static kith_status fill(kith_builder *b, kith_filter *f) {
     }
     bool split = false;
     kith_status status = fill_pieces(b, f, &options, false, &split);
-    if (split && status == KITH_OK && kithi_fill_crowded(f))
-        status = KITH_E_FULL;
+    status = kithi_fill_judge(f, status);
     /* A fill that is split may fail although adds in order would succeed, or fail with another code than they would. So
      * the digests are then added again, in order. */
     bool refused = status == KITH_E_FULL || status == KITH_E_COPIES || status == KITH_E_MEMORY;
@@ -386,7 +386,7 @@ static kith_status fill(kith_builder *b, kith_filter *f) {
         return status;
     status = kith_filter_clear(f);
     b->left_out = 0;
-    return status == KITH_OK ? fill_pieces(b, f, &options, true, &split) : status;
+    return status == KITH_OK ? kithi_fill_judge(f, fill_pieces(b, f, &options, true, &split)) : status;
 }
 
 /* Builds a filter from the collected digests. */
@@ -435,8 +435,7 @@ kith_status kith_builder_finish(kith_builder *b, kith_filter **filter) {
     if (b->filter != NULL) {
         bool go_on = kithi_report_progress(&b->collection, KITH_BUILD_READING, b->filter->head.count, 0);
         status = go_on ? add_gathered(b) : KITH_E_CANCELLED;
-        if (status == KITH_OK && kithi_fill_crowded(b->filter))
-            status = KITH_E_FULL;
+        status = kithi_fill_judge(b->filter, status);
         made = b->filter;
         b->filter = status == KITH_OK ? NULL : b->filter;
     } else {

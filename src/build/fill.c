@@ -17,7 +17,7 @@
  * Layers. As long as a filter of kind layers has only one layer, the digests are added directly to that layer.
  *
  * Failures. If everything succeeds, the result is the same as that of adds in order. If anything fails, or if keys were
- * chosen to crowd some blocks (kithi_fill_crowded), the filter is filled again by adds in order, which determine the
+ * chosen to crowd some blocks (kithi_fill_judge), the filter is filled again by adds in order, which determine the
  * status code. A builder that streams (builder.c) no longer has the digests that it added before, so it cannot fill the
  * filter again. It therefore gives the threads so few digests at a time that none can be refused: count and fill stay
  * within their limits even if every digest is a new key and changes all its cells.
@@ -142,7 +142,7 @@ static kith_status add_without_repeats(kith_filter *f, part_memory part, const u
     if (status == KITH_OK) {
         f->head.count = count;
         f->head.fill = fill;
-        f->crowding.next = 0;
+        kithi_filter_forget_crowding(f);
         f->sealed = false;
         status = add_in_order(f, copy != NULL ? copy : digests, kept, left_out, &done);
     }
@@ -218,7 +218,7 @@ static kith_status sum_handles(kith_filter *f, part_job *w, unsigned threads, ui
         if (f->kind->detach != NULL)
             f->kind->detach(&w->handles[t]);
     }
-    f->crowding.next = 0;
+    kithi_filter_forget_crowding(f);
     return check_limits(f);
 }
 
@@ -365,15 +365,15 @@ static kith_filter *only_layer_or_self(kith_filter *f) {
     return inner != NULL ? inner : f;
 }
 
-bool kithi_fill_crowded(kith_filter *f) {
+kith_status kithi_fill_judge(kith_filter *f, kith_status status) {
     kith_filter *inner = only_layer_or_self(f);
     /* As long as the limits are not set, the result false of crowded() is certain, but true is not (kind.h). Hardly any
      * filter is crowded, so the limits are rarely needed. In small filters, computing them takes longer than the pass
      * over the body. */
-    if (inner->kind->crowded == NULL || !inner->kind->crowded(inner, NULL, 0, false))
-        return false;
+    if (status != KITH_OK || inner->kind->crowded == NULL || !inner->kind->crowded(inner, NULL, 0, false))
+        return status;
     inner->kind->set_crowding_limits(inner);
-    return inner->kind->crowded(inner, NULL, 0, false);
+    return inner->kind->crowded(inner, NULL, 0, false) ? KITH_E_FULL : KITH_OK;
 }
 
 /* If it is faster, fills by parts or by ranges, sets *status and returns true. Otherwise changes nothing and returns
@@ -381,8 +381,10 @@ bool kithi_fill_crowded(kith_filter *f) {
 static bool fill_split(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
                        kith_status *status) {
     kith_filter *inner = only_layer_or_self(f);
-    /* If the only layer may become full, another one has to be appended, which only adds in order do. */
-    if (n < KITHI_FILL_SPLIT_MIN || (inner != f && n > inner->head.capacity - inner->head.count))
+    /* If the only layer may become full, or crowded by chosen keys, another one has to be appended, which only adds in
+     * order do. */
+    bool may_grow = inner != f && (n > inner->head.capacity - inner->head.count || inner->kind->crowded != NULL);
+    if (n < KITHI_FILL_SPLIT_MIN || (may_grow && !options->again))
         return false;
     uint64_t regions = inner->kind->regions != NULL ? inner->kind->regions(&inner->head) : 1,
              before = inner->head.count;
@@ -419,7 +421,7 @@ kith_status kithi_fill_without_repeats(kith_filter *f, const uint64_t *digests, 
     assert(options->drop_repeats);
     kith_status status = KITH_OK;
     bool split = fill_split(f, digests, n, options, &status);
-    if (split && status == KITH_OK && !kithi_fill_crowded(f))
+    if (split && kithi_fill_judge(f, status) == KITH_OK)
         return KITH_OK;
     if (split)
         status = kith_filter_clear(f);
@@ -428,7 +430,8 @@ kith_status kithi_fill_without_repeats(kith_filter *f, const uint64_t *digests, 
     if (options->leave_out)
         *options->left_out = 0;
     f->sealed = false;
-    return add_without_repeats(f, (part_memory){NULL, 0}, digests, n, options->leave_out ? options->left_out : NULL);
+    status = add_without_repeats(f, (part_memory){NULL, 0}, digests, n, options->leave_out ? options->left_out : NULL);
+    return kithi_fill_judge(f, status);
 }
 
 /* ---- streams ---- */
@@ -483,9 +486,8 @@ kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n
         inner->crowding.off = true;
         status = kithi_add_many(inner, digests, n, NULL, &done);
         inner->crowding.off = false;
-        inner->crowding.next = 0;
-        if (status == KITH_OK && kithi_fill_crowded(f))
-            status = KITH_E_FULL;
+        kithi_filter_forget_crowding(inner);
+        status = kithi_fill_judge(f, status);
     }
     if (inner == f)
         return status;
@@ -498,5 +500,5 @@ kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n
     done = 0;
     if (status == KITH_OK)
         status = kithi_add_many(f, digests, n, NULL, &done);
-    return status == KITH_OK && kithi_fill_crowded(f) ? KITH_E_FULL : status;
+    return kithi_fill_judge(f, status);
 }

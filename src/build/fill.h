@@ -11,6 +11,7 @@ typedef struct kithi_fill_options {
     bool drop_repeats;  /* add only the first of equal digests; each function says whether it must be true */
     bool leave_out;     /* skip copies beyond the kind's maximum; otherwise they fail with KITH_E_COPIES */
     uint64_t *left_out; /* incremented for each copy that is skipped */
+    bool again;         /* the caller has all digests, and can add them again in order if the split work is refused */
 } kithi_fill_options;
 
 /* Fills an empty filter from the complete list of its digests and drops repeats; options->drop_repeats must be true.
@@ -30,17 +31,19 @@ kith_status kithi_fill_some(kith_filter *f, const uint64_t *digests, size_t n, c
 kith_status kithi_fill_in_order(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
                                 size_t *done);
 
-/* Makes a pass over the body, and returns whether keys were chosen to crowd some blocks (filters/common/crowding.h).
- * kithi_fill_some() and kithi_fill_stream() do not check this when they split the work. So their caller must call this
- * function after the last piece, and treat the result true like KITH_E_FULL. */
-bool kithi_fill_crowded(kith_filter *f);
+/* The decision at the end of every build, however it was split. `status` is that of the last piece. If it is KITH_OK,
+ * makes a pass over the body, and returns KITH_E_FULL if keys were chosen to crowd some blocks
+ * (filters/common/crowding.h). Otherwise returns `status`. kithi_fill_some() and kithi_fill_stream() do not check this
+ * when they split the work, and adds one by one need not notice it in a large filter. So the caller must call this
+ * function after the last piece. */
+kith_status kithi_fill_judge(kith_filter *f, kith_status status);
 
 /* Adds digests to a filter of a kind that stores no copies, on `threads` threads. Like kith_filter_add_many() it stops
  * at the first digest that fails, and sets *done to the number of digests before it. */
 kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n, unsigned threads, size_t *done);
 
 /* Fills an empty filter of a kind that stores no copies from the complete list of its digests, on one thread. The
- * result is that of adds in order, or KITH_E_FULL if kithi_fill_crowded() is true after them. */
+ * result is that of adds in order, or KITH_E_FULL from kithi_fill_judge() after them. */
 kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n);
 
 /* Fewer digests than this are never split: adding them one by one is faster. */

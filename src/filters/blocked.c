@@ -53,8 +53,7 @@ static const kith_option OPTIONS[] = {
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
-    return kithi_lanes_choose(request->options[0], KITHI_LANES_BLOCK_BITS, request->capacity, request->rate,
-                              KITHI_COUNTS_NEW_KEYS, head);
+    return kithi_lanes_choose(request, request->rate, KITHI_LANES_BLOCK_BITS, KITHI_COUNTS_NEW_KEYS, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
@@ -129,6 +128,28 @@ KITHI_INLINE double block_rate_inline(const uint8_t *block, unsigned lanes) {
     return rate * (lanes == 8 ? 0x1p-48 : lanes == 4 ? 0x1p-28 : 0x1p-80); /* w^-lanes */
 }
 
+/* As kithi_lanes_block_ops.product. */
+KITHI_INLINE uint64_t block_product(const uint8_t *block, unsigned lanes) {
+    uint64_t products[2] = {1, 1}; /* of the first and of the last four words */
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t word = kithi_load64(block + 8 * i);
+        unsigned set = kithi_popcount(word);
+        if (lanes == 16) {
+            unsigned upper = kithi_popcount(word >> 32);
+            set = (set - upper) * upper;
+        } else if (lanes == 4) {
+            set += kithi_popcount(kithi_load64(block + 8 * ++i));
+        }
+        products[i / 4] *= set;
+    }
+    return lanes == 16 ? kithi_mulhi(products[0] << 20, products[1] << 8) : products[0] * products[1];
+}
+
+static uint64_t block_weight_portable(const uint8_t *block, unsigned lanes) {
+    return kithi_lanes_weight(block, block_product, 1, lanes);
+}
+
 static unsigned block_used_portable(const uint8_t *block) {
     return block_used_inline(block);
 }
@@ -137,9 +158,14 @@ static double block_rate_portable(const uint8_t *block, unsigned lanes) {
     return block_rate_inline(block, lanes);
 }
 
-static const kithi_crowding_ops CROWDING = {block_used_portable, block_rate_portable, KITHI_COUNTS_NEW_KEYS};
+static const kithi_crowding_ops CROWDING = {block_weight_portable, block_used_portable, block_rate_portable,
+                                            KITHI_COUNTS_NEW_KEYS};
 
 #ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static uint64_t block_weight_avx2(const uint8_t *block, unsigned lanes) {
+    return kithi_lanes_weight(block, kithi_avx2_bits_product, 1, lanes);
+}
+
 KITHI_TARGET_AVX2 static unsigned block_used_avx2(const uint8_t *block) {
     return block_used_inline(block);
 }
@@ -148,7 +174,8 @@ KITHI_TARGET_AVX2 static double block_rate_avx2(const uint8_t *block, unsigned l
     return block_rate_inline(block, lanes);
 }
 
-static const kithi_crowding_ops CROWDING_AVX2 = {block_used_avx2, block_rate_avx2, KITHI_COUNTS_NEW_KEYS};
+static const kithi_crowding_ops CROWDING_AVX2 = {block_weight_avx2, block_used_avx2, block_rate_avx2,
+                                                 KITHI_COUNTS_NEW_KEYS};
 #endif
 
 /* Returns the functions for the instruction set in use. (For AVX-512 they are those for AVX2.) */
@@ -162,6 +189,7 @@ static const kithi_crowding_ops *crowding_now(void) {
 
 static void set_crowding_limits(kith_filter *f) {
     kithi_crowding_set_limits(f, &CROWDING);
+    kithi_crowding_set_sum(f, crowding_now());
 }
 
 static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared) {
@@ -196,7 +224,8 @@ KITHI_INLINE uint64_t set_up_to_64(const kithi_lanes_block_ops *ops, uint8_t *bo
     return changed;
 }
 
-static const kithi_lanes_block_ops PORTABLE = {.has = kithi_blocked_block_has, .set = block_set};
+static const kithi_lanes_block_ops PORTABLE = {
+    .has = kithi_blocked_block_has, .set = block_set, .product = block_product};
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(PORTABLE.has, &f->geometry, f->body, digest);
@@ -227,32 +256,93 @@ KITHI_INLINE kith_status add_unchecked_usual(const kithi_lanes_block_ops *ops, k
 }
 #endif
 
-/* Called when kithi_lanes_add_is_safe() is false: the filter may be full, or a spot check for crowded blocks may be due
- * (filters/common/crowding.h). Adds the key, or returns KITH_E_FULL. These calls are rare, so this function uses
- * portable code. Only the spot check, which takes longer, uses functions for the instruction set (`crowding`). */
+/* Adds a key and its share of the sum of the block rates (filters/common/crowding.h), or returns KITH_E_FULL. */
+KITHI_INLINE uint64_t add_summed_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
+                                           unsigned lanes) {
+    kith_filter *f = args->writable;
+    uint8_t *block = kithi_lanes_block_of(f, args->digest), before[KITHI_LANES_BLOCK_BYTES];
+    memcpy(before, block, sizeof before);
+    unsigned set_bits = ops->set(block, args->digest, lanes);
+    uint64_t more =
+        kithi_lanes_weight(block, ops->product, 1, lanes) - kithi_lanes_weight(before, ops->product, 1, lanes);
+    if (set_bits != 0 && !kithi_crowding_weigh(f, block, before, more))
+        return kithi_bits_result_unchanged(false, args->was_new);
+    kithi_bits_count_add(f, set_bits, args->was_new);
+    return KITH_OK;
+}
+
+KITHI_INLINE kith_status add_summed_inline(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest,
+                                           bool *was_new) {
+    return (kith_status)kithi_by_lanes(add_summed_for_lanes, ops,
+                                       (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
+}
+
+/* Called when neither kithi_lanes_add_is_safe() nor kithi_crowding_adds_are_summed() is true: the filter may be full, a
+ * spot check for crowded blocks may be due, or their sum may not be known (filters/common/crowding.h). Adds the key, or
+ * returns KITH_E_FULL. These calls are rare, so this function uses portable code. Only the spot check and the sum,
+ * which take longer, use functions for the instruction set (`crowding`). */
 KITHI_OUTLINE kith_status add_or_refuse(kith_filter *f, uint64_t digest, bool *was_new,
                                         const kithi_crowding_ops *crowding) {
     bool has = has_portable(f, digest);
     if (has || !kithi_lanes_check_add(f, digest, crowding))
         return kithi_bits_result_unchanged(has, was_new);
-    return add_unchecked_inline(&PORTABLE, f, digest, was_new);
+    return kithi_crowding_adds_are_summed(f) ? add_summed_inline(&PORTABLE, f, digest, was_new)
+                                             : add_unchecked_inline(&PORTABLE, f, digest, was_new);
+}
+
+/* Called when kithi_lanes_add_is_safe() is false. */
+KITHI_OUTLINE kith_status add_checked(kith_filter *f, uint64_t digest, bool *was_new) {
+    return kithi_crowding_adds_are_summed(f) ? add_summed_inline(&PORTABLE, f, digest, was_new)
+                                             : add_or_refuse(f, digest, was_new, &CROWDING);
 }
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
-        return add_or_refuse(f, digest, was_new, &CROWDING);
+        return add_checked(f, digest, was_new);
     return add_unchecked_inline(&PORTABLE, f, digest, was_new);
 }
 
 KITHI_INLINE uint64_t add_shared_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
                                            unsigned lanes) {
     (void)ops;
-    return block_add_shared(kithi_lanes_block_of(args->f, args->digest), args->digest, args->commit, lanes);
+    kith_filter *f = args->writable;
+    uint8_t *block = kithi_lanes_block_of(f, args->digest), before[KITHI_LANES_BLOCK_BYTES],
+            after[KITHI_LANES_BLOCK_BYTES];
+    if (!args->commit || !kithi_crowding_is_summed(f))
+        return block_add_shared(block, args->digest, args->commit, lanes);
+    (void)kithi_crowding_block(f, f, kithi_mulhi(args->digest, f->geometry.lanes.blocks), true, before);
+    memcpy(after, before, sizeof after);
+    if (block_set(after, args->digest, lanes) == 0)
+        return 0;
+    uint64_t more = block_weight_portable(after, lanes) - block_weight_portable(before, lanes);
+    if (!kithi_crowding_reserve(f, more))
+        return KITHI_SHARED_REFUSED;
+    return block_add_shared(block, args->digest, true, lanes);
 }
 
 static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
     return (unsigned)kithi_by_lanes(add_shared_for_lanes, &PORTABLE,
-                                    (kithi_lanes_args){.f = f, .digest = digest, .commit = commit});
+                                    (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .commit = commit});
+}
+
+/* Adds digests as long as adds are summed. */
+KITHI_INLINE kith_status add_many_summed(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, bool in_cache,
+                                         unsigned lanes) {
+    kith_filter *f = args->writable;
+    kithi_lanes_args one = {.f = f, .writable = f};
+    kith_status status = KITH_OK;
+    for (; *args->done < args->n && kithi_crowding_adds_are_summed(f); ++*args->done) {
+        bool is_new;
+        if (!in_cache && args->n - *args->done > KITHI_AHEAD)
+            kithi_lanes_prefetch(f, args->digests[*args->done + KITHI_AHEAD]);
+        one.digest = args->digests[*args->done];
+        one.was_new = &is_new;
+        status = (kith_status)add_summed_for_lanes(ops, &one, lanes);
+        if (status != KITH_OK)
+            return status;
+        kithi_bitmap_set(args->bitmap, *args->done, is_new);
+    }
+    return KITH_OK;
 }
 
 /* Adds n digests. Each round of the loop adds, without checks, as many as certainly are not refused and need no spot
@@ -268,6 +358,11 @@ KITHI_INLINE uint64_t add_many_for_lanes(const kithi_lanes_block_ops *ops, const
     if (!in_cache)
         kithi_lanes_prefetch_first(f, digests, n);
     while (*done < n) {
+        kith_status summed = add_many_summed(ops, args, in_cache, lanes);
+        if (summed != KITH_OK)
+            return summed;
+        if (*done == n)
+            break;
         size_t to = *done + kithi_lanes_safe_adds(f, n - *done);
         if (to == *done) {
             bool is_new = false;
@@ -314,15 +409,21 @@ static const kithi_lanes_block_ops AVX2 = {
     .has = kithi_avx2_bits_has,
     .set = kithi_avx2_bits_set,
     .set_many = kithi_avx2_bits_set_many,
+    .product = kithi_avx2_bits_product,
 };
 
 KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(AVX2.has, &f->geometry, f->body, digest);
 }
 
+KITHI_TARGET_AVX2 KITHI_OUTLINE kith_status add_checked_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
+    return kithi_crowding_adds_are_summed(f) ? add_summed_inline(&AVX2, f, digest, was_new)
+                                             : add_or_refuse(f, digest, was_new, &CROWDING_AVX2);
+}
+
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
-        return add_or_refuse(f, digest, was_new, &CROWDING_AVX2);
+        return add_checked_avx2(f, digest, was_new);
     return add_unchecked_inline(&AVX2, f, digest, was_new);
 }
 
@@ -350,15 +451,21 @@ static const kithi_lanes_block_ops AVX512 = {
     .has = kithi_avx512_bits_has,
     .set = kithi_avx512_bits_set,
     .set_many = kithi_avx512_bits_set_many,
+    .product = kithi_avx2_bits_product,
 };
 
 KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(AVX512.has, &f->geometry, f->body, digest);
 }
 
+KITHI_TARGET_AVX512 KITHI_OUTLINE kith_status add_checked_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
+    return kithi_crowding_adds_are_summed(f) ? add_summed_inline(&AVX512, f, digest, was_new)
+                                             : add_or_refuse(f, digest, was_new, &CROWDING_AVX2);
+}
+
 KITHI_TARGET_AVX512 static kith_status add_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
-        return add_or_refuse(f, digest, was_new, &CROWDING_AVX2);
+        return add_checked_avx512(f, digest, was_new);
     return add_unchecked_inline(&AVX512, f, digest, was_new);
 }
 
@@ -382,15 +489,21 @@ KITHI_TARGET_AVX512 static kith_status add_many_avx512(kith_filter *f, const uin
     return add_many_inline(&AVX512, f, digests, n, was_new, done);
 }
 #elif defined(KITHI_HAVE_NEON)
-static const kithi_lanes_block_ops NEON = {.has = kithi_neon_bits_has, .set = kithi_neon_bits_set};
+static const kithi_lanes_block_ops NEON = {
+    .has = kithi_neon_bits_has, .set = kithi_neon_bits_set, .product = block_product};
 
 static bool has_neon(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(NEON.has, &f->geometry, f->body, digest);
 }
 
+KITHI_OUTLINE kith_status add_checked_neon(kith_filter *f, uint64_t digest, bool *was_new) {
+    return kithi_crowding_adds_are_summed(f) ? add_summed_inline(&NEON, f, digest, was_new)
+                                             : add_or_refuse(f, digest, was_new, &CROWDING);
+}
+
 static kith_status add_neon(kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
-        return add_or_refuse(f, digest, was_new, &CROWDING);
+        return add_checked_neon(f, digest, was_new);
     return add_unchecked_inline(&NEON, f, digest, was_new);
 }
 

@@ -67,8 +67,8 @@ static const kith_option OPTIONS[] = {
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
-    return kithi_lanes_choose(request->options[0], KITHI_BLOCK_COUNTERS, request->capacity,
-                              fmin(request->rate, RATE_MAX), KITHI_COUNTS_ALL_KEYS, head);
+    return kithi_lanes_choose(request, fmin(request->rate, RATE_MAX), KITHI_BLOCK_COUNTERS, KITHI_COUNTS_ALL_KEYS,
+                              head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
@@ -160,14 +160,54 @@ static double block_rate(const uint8_t *block, unsigned lanes) {
     return rate;
 }
 
-static const kithi_crowding_ops CROWDING = {block_used, block_rate, KITHI_COUNTS_ALL_KEYS};
+/* As kithi_lanes_block_ops.product. */
+KITHI_INLINE uint64_t block_product(const uint8_t *block, unsigned lanes) {
+    uint64_t product = 1;
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t word = kithi_load64(block + 8 * i);
+        unsigned used = kithi_counters_used(word);
+        if (lanes == 16) {
+            unsigned upper = kithi_counters_used(word >> 32);
+            used = (used - upper) * upper;
+        } else if (lanes == 4) {
+            used += kithi_counters_used(kithi_load64(block + 8 * ++i));
+        }
+        product *= used;
+    }
+    return product;
+}
+
+static uint64_t block_weight(const uint8_t *block, unsigned lanes) {
+    return kithi_lanes_weight(block, block_product, KITHI_COUNTER_BITS, lanes);
+}
+
+static const kithi_crowding_ops CROWDING = {block_weight, block_used, block_rate, KITHI_COUNTS_ALL_KEYS};
+
+#ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static uint64_t block_weight_avx2(const uint8_t *block, unsigned lanes) {
+    return kithi_lanes_weight(block, kithi_avx2_counters_product, KITHI_COUNTER_BITS, lanes);
+}
+
+static const kithi_crowding_ops CROWDING_AVX2 = {block_weight_avx2, block_used, block_rate, KITHI_COUNTS_ALL_KEYS};
+#endif
+
+/* Returns the functions for the instruction set in use. (For AVX-512 they are those for AVX2.) */
+static const kithi_crowding_ops *crowding_now(void) {
+#ifdef KITHI_HAVE_X86
+    if (kithi_cpu_now() != KITHI_CPU_PORTABLE)
+        return &CROWDING_AVX2;
+#endif
+    return &CROWDING;
+}
 
 static void set_crowding_limits(kith_filter *f) {
     kithi_crowding_set_limits(f, &CROWDING);
+    kithi_crowding_set_sum(f, crowding_now());
 }
 
 static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared) {
-    return kithi_crowding_spot_check(f, digest, count, shared, &CROWDING);
+    return kithi_crowding_spot_check(f, digest, count, shared, crowding_now());
 }
 
 /* ---- operations ----
@@ -176,8 +216,18 @@ static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count
  * calls the version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one instruction
  * set (kithi_lanes_block_ops in lanes.h). Functions that use `ops` are compiled for each instruction set. */
 
-static const kithi_lanes_block_ops PORTABLE = {
-    .has = kithi_blocked_counting_block_has, .raise = block_raise, .lower = block_lower, .least = block_least};
+static const kithi_lanes_block_ops PORTABLE = {.has = kithi_blocked_counting_block_has,
+                                               .raise = block_raise,
+                                               .lower = block_lower,
+                                               .least = block_least,
+                                               .product = block_product};
+
+/* Returns by how much the weight of the block `after` exceeds that of `before`. */
+KITHI_INLINE uint64_t weight_gained(const kithi_lanes_block_ops *ops, const uint8_t *before, const uint8_t *after,
+                                    unsigned lanes) {
+    return kithi_lanes_weight(after, ops->product, KITHI_COUNTER_BITS, lanes) -
+           kithi_lanes_weight(before, ops->product, KITHI_COUNTER_BITS, lanes);
+}
 
 KITHI_INLINE uint64_t copies_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     return ops->least(kithi_lanes_block_of(args->f, args->digest), args->digest, lanes);
@@ -187,23 +237,35 @@ static uint64_t copies(const kith_filter *f, uint64_t digest) {
     return kithi_by_lanes(copies_for_lanes, &PORTABLE, (kithi_lanes_args){.f = f, .digest = digest});
 }
 
+/* Returns whether an add changes the sum of the block rates (filters/common/crowding.h) and exceeds neither the
+ * capacity nor the fill limit. */
+static inline bool adds_are_summed(const kith_filter *f) {
+    return kithi_crowding_adds_are_summed(f) && !kithi_bits_above_limit(f, f->head.fill);
+}
+
 /* Adds a key, or returns the reason why it cannot be added. If both KITH_E_COPIES and KITH_E_FULL apply, the result is
  * KITH_E_COPIES, so the counters are read even if the filter is full. */
 KITHI_INLINE uint64_t add_with_reason_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
                                                 unsigned lanes) {
     (void)ops;
     kith_filter *f = args->writable;
-    uint8_t *block = kithi_lanes_block_of(f, args->digest);
+    uint8_t *block = kithi_lanes_block_of(f, args->digest), before[KITHI_LANES_BLOCK_BYTES];
     kithi_lane_words words = kithi_lane_words_of(args->digest, lanes);
-    unsigned before = least_counter(block, words, lanes);
-    if (before >= KITHI_COUNTER_COPIES)
+    unsigned least = least_counter(block, words, lanes);
+    if (least >= KITHI_COUNTER_COPIES)
         return KITH_E_COPIES;
-    if (!kithi_lanes_add_is_safe_after_removals(f) && !kithi_lanes_check_add(f, args->digest, &CROWDING))
+    if (!kithi_lanes_add_is_safe_after_removals(f) && !adds_are_summed(f) &&
+        !kithi_lanes_check_add(f, args->digest, crowding_now()))
         return KITH_E_FULL;
-    f->head.fill += change_counters(block, words, kithi_counter_raise, lanes);
+    memcpy(before, block, sizeof before);
+    unsigned zeros = change_counters(block, words, kithi_counter_raise, lanes);
+    if (kithi_crowding_adds_are_summed(f) && zeros != 0 &&
+        !kithi_crowding_weigh(f, block, before, block_weight(block, lanes) - block_weight(before, lanes)))
+        return KITH_E_FULL;
+    f->head.fill += zeros;
     f->head.count++;
     if (args->was_new != NULL)
-        *args->was_new = before == 0;
+        *args->was_new = least == 0;
     return KITH_OK;
 }
 
@@ -215,8 +277,12 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
 KITHI_INLINE kith_status remove_key_for_lanes(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest,
                                               unsigned lanes) {
     unsigned zeros;
-    if (f->head.count == 0 || !ops->lower(kithi_lanes_block_of(f, digest), digest, lanes, &zeros))
+    uint8_t *block = kithi_lanes_block_of(f, digest), before[KITHI_LANES_BLOCK_BYTES];
+    memcpy(before, block, sizeof before);
+    if (f->head.count == 0 || !ops->lower(block, digest, lanes, &zeros))
         return KITH_E_ABSENT;
+    if (f->crowding.summed && zeros != 0)
+        f->crowding.sum -= weight_gained(ops, block, before, lanes);
     f->head.fill -= zeros;
     f->head.count--;
     kithi_crowding_note_removal(f);
@@ -236,14 +302,20 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
     return remove_inline(&PORTABLE, f, digest);
 }
 
-/* Adds a key with ops->raise, if no check is needed (kithi_lanes_add_is_safe_after_removals). Otherwise, or if raise
- * fails, calls add(). That makes a spot check if one is due, and adds the key or returns the reason why it cannot. */
+/* Adds a key with ops->raise, if no check is needed (kithi_lanes_add_is_safe_after_removals) or adds are summed.
+ * Otherwise, or if raise fails, calls add(). That makes a spot check if one is due, and adds the key or returns the
+ * reason why it cannot. */
 KITHI_INLINE kith_status add_key_for_lanes(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest,
                                            unsigned lanes, bool *was_new) {
     unsigned zeros;
-    if (!kithi_lanes_add_is_safe_after_removals(f) ||
-        !ops->raise(kithi_lanes_block_of(f, digest), digest, lanes, &zeros))
+    uint8_t *block = kithi_lanes_block_of(f, digest), before[KITHI_LANES_BLOCK_BYTES];
+    bool summed = adds_are_summed(f);
+    if (summed)
+        memcpy(before, block, sizeof before);
+    if ((!summed && !kithi_lanes_add_is_safe_after_removals(f)) || !ops->raise(block, digest, lanes, &zeros))
         return add(f, digest, was_new);
+    if (summed && zeros != 0 && !kithi_crowding_weigh(f, block, before, weight_gained(ops, before, block, lanes)))
+        return KITH_E_FULL;
     f->head.fill += zeros;
     f->head.count++;
     if (was_new != NULL)
@@ -332,6 +404,7 @@ static const kithi_lanes_block_ops AVX2 = {
     .has = kithi_avx2_counters_has,
     .raise = kithi_avx2_counters_raise,
     .lower = kithi_avx2_counters_lower,
+    .product = kithi_avx2_counters_product,
     .least = kithi_avx2_counters_least,
 };
 
@@ -369,6 +442,7 @@ static const kithi_lanes_block_ops AVX512 = {
     .has = kithi_avx512_counters_has,
     .raise = kithi_avx512_counters_raise,
     .lower = kithi_avx512_counters_lower,
+    .product = kithi_avx2_counters_product,
 };
 
 KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
@@ -402,6 +476,7 @@ static const kithi_lanes_block_ops NEON = {
     .has = kithi_neon_counters_has,
     .raise = kithi_neon_counters_raise,
     .lower = kithi_neon_counters_lower,
+    .product = block_product,
 };
 
 static bool has_neon(const kith_filter *f, uint64_t digest) {
@@ -482,9 +557,9 @@ static uint64_t cell(const kith_filter *f, uint64_t number) {
 }
 
 static kith_status merge(kith_filter *into, const kith_filter *from) {
-    if (kithi_crowding_in_union(into, from, &CROWDING))
+    if (kithi_crowding_in_union(into, from, crowding_now()))
         return KITH_E_FULL;
-    into->crowding.next = 0;
+    kithi_filter_forget_crowding(into);
     return kithi_counters_merge(into, from, KITHI_COUNTER_BITS);
 }
 

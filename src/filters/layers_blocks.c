@@ -223,7 +223,7 @@ bool kithi_layers_clear(kith_filter *f) {
     kith_filter *first = &layers->layer[0];
     memset(first->body, 0, (size_t)first->head.body_bytes);
     first->head.count = 0;
-    first->crowding.next = 0;
+    kithi_filter_forget_crowding(first);
     first->head.fill = 0;
     first->sealed = false;
     f->head.count = 0;

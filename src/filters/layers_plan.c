@@ -48,8 +48,10 @@ kith_status kithi_layers_plan(const kithi_head *head, unsigned i, kithi_head *la
     uint64_t options[KITHI_OPTIONS_MAX];
     kithi_shape shape;
     kith_status status = inner_options(&g, inner, options);
+    kithi_request request = {
+        .capacity = capacity, .rate = rate, .options = options, .is_public = head->hash.id != KITH_HASH_SIPHASH};
     if (status == KITH_OK)
-        status = kithi_plan(inner, options, capacity, rate, layer, &shape);
+        status = kithi_plan(inner, &request, layer, &shape);
     if (status == KITH_OK)
         layer->hash = head->hash;
     return status;

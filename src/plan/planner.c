@@ -26,8 +26,7 @@ static bool digests_suffice(uint64_t capacity, double rate) {
     return (double)capacity * 0x1p-64 <= rate / 100;
 }
 
-static kith_status plan_request(const kithi_kind *kind, const kithi_request *request, kithi_head *head,
-                                kithi_shape *shape) {
+kith_status kithi_plan(const kithi_kind *kind, const kithi_request *request, kithi_head *head, kithi_shape *shape) {
     uint64_t capacity = request->capacity;
     double rate = request->rate;
     if (capacity == 0)
@@ -36,7 +35,10 @@ static kith_status plan_request(const kithi_kind *kind, const kithi_request *req
         return KITH_E_RATE;
     if (!digests_suffice(capacity, rate))
         return KITH_E_DIGEST_BITS;
-    *head = (kithi_head){.kind_id = kind->id, .capacity = capacity, .rate = rate};
+    *head = (kithi_head){.kind_id = kind->id,
+                         .hash.id = request->is_public ? KITH_HASH_XXH3 : KITH_HASH_SIPHASH,
+                         .capacity = capacity,
+                         .rate = rate};
     kith_status status = kind->choose(request, head);
     if (status != KITH_OK)
         return status;
@@ -50,12 +52,6 @@ static kith_status plan_request(const kithi_kind *kind, const kithi_request *req
     return KITH_OK;
 }
 
-kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
-                       kithi_head *head, kithi_shape *shape) {
-    kithi_request request = {.capacity = capacity, .rate = rate, .options = options};
-    return plan_request(kind, &request, head, shape);
-}
-
 static uint64_t block_bytes_of(const kithi_head *head) {
     uint64_t block_bytes = UINT64_MAX;
     (void)kithi_block_bytes(head->body_bytes, &block_bytes);
@@ -66,19 +62,24 @@ static uint64_t block_bytes_of(const kithi_head *head) {
 typedef struct problem {
     const kithi_kind *kind;
     const uint64_t *options;
+    bool is_public; /* as in kithi_request */
     uint64_t bytes;
 } problem;
 
-static bool fits(const problem *p, uint64_t capacity, double rate, kithi_head *head) {
+static kith_status plan_problem(const problem *p, uint64_t capacity, double rate, kithi_head *head) {
     kithi_shape shape;
-    return kithi_plan(p->kind, p->options, capacity, rate, head, &shape) == KITH_OK && block_bytes_of(head) <= p->bytes;
+    kithi_request request = {.capacity = capacity, .rate = rate, .options = p->options, .is_public = p->is_public};
+    return kithi_plan(p->kind, &request, head, &shape);
+}
+
+static bool fits(const problem *p, uint64_t capacity, double rate, kithi_head *head) {
+    return plan_problem(p, capacity, rate, head) == KITH_OK && block_bytes_of(head) <= p->bytes;
 }
 
 static kith_status solve_rate(const problem *p, uint64_t capacity, kithi_head *head) {
     double low = -1074, high = -0x1p-40; /* log2 of the rate; low does not fit, high does */
     if (!fits(p, capacity, exp2(high), head)) {
-        kithi_shape shape;
-        kith_status status = kithi_plan(p->kind, p->options, capacity, exp2(high), head, &shape);
+        kith_status status = plan_problem(p, capacity, exp2(high), head);
         return status != KITH_OK ? status : KITH_E_TOO_SMALL;
     }
     while (high - low > 0x1p-30) {
@@ -97,8 +98,7 @@ static kith_status solve_rate(const problem *p, uint64_t capacity, kithi_head *h
 static kith_status solve_capacity(const problem *p, double rate, kithi_head *head) {
     uint64_t low = 1, high = UINT64_MAX; /* low fits, high does not */
     if (!fits(p, low, rate, head)) {
-        kithi_shape shape;
-        kith_status status = kithi_plan(p->kind, p->options, low, rate, head, &shape);
+        kith_status status = plan_problem(p, low, rate, head);
         return status != KITH_OK ? status : KITH_E_TOO_SMALL;
     }
     while (high - low > 1) {
@@ -116,11 +116,11 @@ static kith_status solve_capacity(const problem *p, double rate, kithi_head *hea
 
 static kith_status plan_with_options(const kithi_kind *kind, const uint64_t *options, const kith_filter_spec *spec,
                                      kithi_head *head) {
-    problem p = {kind, options, spec->bytes};
+    problem p = {kind, options, spec->hash.id != KITH_HASH_SIPHASH, spec->bytes};
     kithi_shape shape;
     kith_status status;
     if (spec->bytes == 0)
-        status = kithi_plan(kind, options, spec->capacity, spec->rate, head, &shape);
+        status = plan_problem(&p, spec->capacity, spec->rate, head);
     else if (spec->capacity != 0)
         status = solve_rate(&p, spec->capacity, head);
     else
@@ -335,8 +335,8 @@ kith_status kithi_plan_again(const kith_filter_spec *spec, const kithi_head *fir
     kith_status status = kithi_kind_options_read(kind, spec->options, options);
     if (status != KITH_OK)
         return status;
-    kithi_request request = {first->capacity, first->rate, options, attempt};
-    status = plan_request(kind, &request, head, &shape);
+    kithi_request request = {first->capacity, first->rate, options, attempt, first->hash.id != KITH_HASH_SIPHASH};
+    status = kithi_plan(kind, &request, head, &shape);
     if (status != KITH_OK)
         return status;
     head->hash = first->hash;

@@ -4,16 +4,16 @@
 
 #include "kind.h"
 
-/* Plans a filter of this kind, capacity and rate. `options` is as in kithi_request: one value per option of the kind,
- * then those of its inner kind. */
-kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
-                       kithi_head *head, kithi_shape *shape);
+/* Plans a filter of this kind for a request. Of head->hash, sets only the id, to one that is as public as the
+ * request. */
+kith_status kithi_plan(const kithi_kind *kind, const kithi_request *request, kithi_head *head, kithi_shape *shape);
 
 /* Copies the spec of a caller. The caller's struct may be smaller, if the program was compiled against an older
  * version; missing fields become 0. Fails with KITH_E_ARGUMENT. */
 kith_status kithi_spec_read(const kith_filter_spec *given, kith_filter_spec *spec);
 
-/* Plans the filter of a spec that was read by kithi_spec_read(). Does not set head->hash; the caller does. */
+/* Plans the filter of a spec that was read by kithi_spec_read(). Sets only the id of head->hash; the caller sets
+ * the rest. */
 kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head);
 
 /* Plans the same filter again for build attempt 1, 2, …, after KITH_E_FULL from the build of a static kind (kind.h).

@@ -612,6 +612,19 @@ uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, d
     return smallest_that_keeps_rate(&s, start < (double)most ? (uint64_t)start : most, most);
 }
 
+static double rate_limit_at(const search *s, uint64_t blocks, double *slope) {
+    return blocked_quantile(s->k, s->lane_cells, blocks, s->n, s->counts, LIMIT_DEVIATIONS, EXACT, slope);
+}
+
+uint64_t kithi_blocked_public_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
+                                     uint64_t most) {
+    uint64_t blocks = kithi_blocked_blocks(lanes, lane_cells, n, rate, counts, most);
+    search s = {rate_limit_at, lanes, lane_cells, n, KITHI_RATE_LIMIT_MAX * rate, counts, KITHI_SLICES};
+    if (blocks == 0 || n < KITHI_RATE_LIMIT_KEYS || keeps_rate(&s, blocks))
+        return blocks;
+    return keeps_rate(&s, most) ? smallest_that_keeps_rate(&s, blocks, most) : 0;
+}
+
 static uint64_t fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, double hashes) {
     moments fill = fill_moments(lanes, lane_cells, blocks, hashes);
     double cells = (double)lanes * (double)lane_cells * (double)blocks;

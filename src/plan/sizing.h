@@ -104,6 +104,17 @@ void kithi_block_fill_limits(unsigned lanes, unsigned lane_cells, uint64_t block
 uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
                               uint64_t most);
 
+/* The largest rate limit, as a multiple of the promised rate, that the plan of a filter may have if others can choose
+ * keys for it (kithi_request.is_public), and the fewest keys from which on plans keep to it. The guard against crowded
+ * blocks tolerates 1.25 times the limit (filters/common/crowding.h), so it keeps twice the promised rate. */
+#define KITHI_RATE_LIMIT_MAX 1.6
+#define KITHI_RATE_LIMIT_KEYS 200
+
+/* As kithi_blocked_blocks(), but from KITHI_RATE_LIMIT_KEYS keys on the rate limit must also be at most
+ * KITHI_RATE_LIMIT_MAX * rate. */
+uint64_t kithi_blocked_public_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
+                                     uint64_t most);
+
 /* ---- Fill limit ----
  *
  * Returns the largest number of set cells that is plausible after n keys: the mean plus 6 standard deviations, rounded

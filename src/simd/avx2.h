@@ -90,7 +90,50 @@ KITHI_INLINE unsigned kithi_avx2_word_count(unsigned lanes) {
     return lanes == 16 ? 16 : 8;
 }
 
+/* Returns the product of the numbers of cells in use in all lanes of a block. It must be below 2^64. `low` and `high`
+ * have the number of such cells that begin in each byte. If the product may be above 2^64 (wide), it is divided by
+ * 2^36 and rounded down. */
+KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_lane_product(__m256i low, __m256i high, unsigned lanes, bool wide) {
+    if (lanes == 16) { /* adds the bytes of each word of 32 bits, and multiplies neighbouring words */
+        __m256i bytes = _mm256_set1_epi8(1), pairs = _mm256_set1_epi16(1);
+        low = _mm256_madd_epi16(_mm256_maddubs_epi16(low, bytes), pairs);
+        high = _mm256_madd_epi16(_mm256_maddubs_epi16(high, bytes), pairs);
+        low = _mm256_mul_epu32(low, _mm256_srli_epi64(low, 32));
+        high = _mm256_mul_epu32(high, _mm256_srli_epi64(high, 32));
+    } else {
+        low = _mm256_sad_epu8(low, _mm256_setzero_si256());
+        high = _mm256_sad_epu8(high, _mm256_setzero_si256());
+        if (lanes == 4) { /* a lane is two words */
+            low = _mm256_add_epi64(low, _mm256_shuffle_epi32(low, _MM_SHUFFLE(1, 0, 3, 2)));
+            high = _mm256_add_epi64(high, _mm256_shuffle_epi32(high, _MM_SHUFFLE(1, 0, 3, 2)));
+        }
+    }
+    __m256i four = _mm256_mul_epu32(low, high);
+    __m128i two = _mm_mul_epu32(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+    if (lanes == 4) /* both are the product of all lanes */
+        return (uint64_t)_mm_cvtsi128_si64(two);
+    if (wide)
+        return kithi_mulhi((uint64_t)_mm_cvtsi128_si64(two) << 20, (uint64_t)_mm_extract_epi64(two, 1) << 8);
+    return (uint64_t)_mm_cvtsi128_si64(_mm_mul_epu32(two, _mm_unpackhi_epi64(two, two)));
+}
+
 /* ---- blocked ---- */
+
+/* Returns how many bits of each byte are set. */
+KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_bits_in_bytes(__m256i x) {
+    __m256i counts = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2,
+                                      3, 2, 3, 3, 4);
+    __m256i mask = _mm256_set1_epi8(15);
+    return _mm256_add_epi8(_mm256_shuffle_epi8(counts, _mm256_and_si256(x, mask)),
+                           _mm256_shuffle_epi8(counts, _mm256_and_si256(_mm256_srli_epi16(x, 4), mask)));
+}
+
+/* Returns the product of the numbers of bits that are set in each lane; with 16 lanes, as with `wide` above. */
+KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_product(const uint8_t *block, unsigned lanes) {
+    const __m256i *at = (const __m256i *)(const void *)block;
+    return kithi_avx2_lane_product(kithi_avx2_bits_in_bytes(_mm256_loadu_si256(at)),
+                                   kithi_avx2_bits_in_bytes(_mm256_loadu_si256(at + 1)), lanes, lanes == 16);
+}
 
 /* Returns one of the two vectors of a block with the key's bits set: the highest bit of each word, shifted right by
  * `shifts`. */
@@ -189,6 +232,21 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_set_many(uint8_t *body, 
  *
  * A counter at 15 is stuck: it never changes again. No key is added if all its counters are 14 or more
  * (filters/common/counter_cells.h). */
+
+/* Returns how many counters of each byte are not 0. */
+KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_counters_in_bytes(__m256i x) {
+    __m256i zero = _mm256_setzero_si256(), low = _mm256_set1_epi8(15), two = _mm256_set1_epi8(2);
+    __m256i no_low = _mm256_cmpeq_epi8(_mm256_and_si256(x, low), zero);
+    __m256i no_high = _mm256_cmpeq_epi8(_mm256_andnot_si256(low, x), zero);
+    return _mm256_add_epi8(two, _mm256_add_epi8(no_low, no_high)); /* a comparison that holds gives -1 */
+}
+
+/* Returns the product of the numbers of counters that are not 0 in each lane. */
+KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_counters_product(const uint8_t *block, unsigned lanes) {
+    const __m256i *at = (const __m256i *)(const void *)block;
+    return kithi_avx2_lane_product(kithi_avx2_counters_in_bytes(_mm256_loadu_si256(at)),
+                                   kithi_avx2_counters_in_bytes(_mm256_loadu_si256(at + 1)), lanes, false);
+}
 
 typedef struct kithi_avx2_counters {
     kithi_avx2_block block;

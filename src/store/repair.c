@@ -444,7 +444,7 @@ static void conclude(kith_repair_report *report, bool is_exact, uint64_t unreada
 
 static kith_status finish(repair *r) {
     r->filter->crowding.off = false;
-    r->filter->crowding.next = 0;
+    kithi_filter_forget_crowding(r->filter);
     if (!r->is_exact)
         kithi_filter_recount(r->filter);
     return kithi_filter_check(r->filter) == NULL ? KITH_OK : KITH_E_CORRUPT;

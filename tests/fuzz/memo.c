@@ -13,6 +13,7 @@ typedef struct memo_entry {
     uint64_t options[KITHI_OPTIONS_MAX];
     uint64_t capacity;
     double rate;
+    bool is_public;
     kith_status status;
     kithi_head head;
     kithi_shape shape;
@@ -20,23 +21,26 @@ typedef struct memo_entry {
 
 static memo_entry memo[MEMO_ENTRIES];
 
-kith_status __real_kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
-                              kithi_head *head, kithi_shape *shape);
-kith_status __wrap_kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
-                              kithi_head *head, kithi_shape *shape);
-kith_status __wrap_kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
-                              kithi_head *head, kithi_shape *shape) {
-    uint64_t hash, rate_bits;
+kith_status __real_kithi_plan(const kithi_kind *kind, const kithi_request *request, kithi_head *head,
+                              kithi_shape *shape);
+kith_status __wrap_kithi_plan(const kithi_kind *kind, const kithi_request *request, kithi_head *head,
+                              kithi_shape *shape);
+kith_status __wrap_kithi_plan(const kithi_kind *kind, const kithi_request *request, kithi_head *head,
+                              kithi_shape *shape) {
+    const uint64_t *options = request->options;
+    uint64_t hash, rate_bits, capacity = request->capacity;
+    double rate = request->rate;
     memcpy(&rate_bits, &rate, sizeof rate_bits);
-    hash = splitmix_mix(kind->id ^ splitmix_mix(capacity ^ splitmix_mix(rate_bits)));
+    hash =
+        splitmix_mix(kind->id ^ (uint64_t)request->is_public << 16 ^ splitmix_mix(capacity ^ splitmix_mix(rate_bits)));
     for (unsigned i = 0; i < KITHI_OPTIONS_MAX; i++)
         hash = splitmix_mix(hash ^ options[i]);
     memo_entry *e = &memo[hash % MEMO_ENTRIES];
-    if (e->kind != kind || e->capacity != capacity || memcmp(&e->rate, &rate, sizeof rate) != 0 ||
-        memcmp(e->options, options, sizeof e->options) != 0) {
-        memo_entry made = {.kind = kind, .capacity = capacity, .rate = rate};
+    if (e->kind != kind || e->capacity != capacity || e->is_public != request->is_public ||
+        memcmp(&e->rate, &rate, sizeof rate) != 0 || memcmp(e->options, options, sizeof e->options) != 0) {
+        memo_entry made = {.kind = kind, .capacity = capacity, .rate = rate, .is_public = request->is_public};
         memcpy(made.options, options, sizeof made.options);
-        made.status = __real_kithi_plan(kind, options, capacity, rate, &made.head, &made.shape);
+        made.status = __real_kithi_plan(kind, request, &made.head, &made.shape);
         *e = made;
     }
     if (e->status == KITH_OK) {

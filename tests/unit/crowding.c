@@ -1,8 +1,11 @@
 /* Tests the guard of the blocked kinds against crowded blocks (filters/common/crowding.h): whichever way chosen keys
- * come in, it stops them, and honest keys never meet it. tests/unit/pollution.c measures attacks of several forms. */
+ * come in, it stops them, and honest keys never meet it. tests/unit/pollution.c and crowding_grid.c measure attacks of
+ * several forms. */
+#include <kith/builder.h>
 #include <kith/kith.h>
 
 #include "check.h"
+#include "chosen.h"
 #include "core/prng.h"
 #include "kind.h"
 #include "sanitizer.h"
@@ -43,7 +46,7 @@ static void each_guarded(void (*test)(const kithi_kind *kind)) {
 }
 
 /* Digests of the first quarter of the blocks, or of an eighth of them. */
-static uint64_t *chosen(size_t n, uint64_t seed, unsigned shift) {
+static uint64_t *chosen_list(size_t n, uint64_t seed, unsigned shift) {
     uint64_t *digests = malloc(n * sizeof *digests);
     CHECK(digests != NULL);
     kithi_prng prng = {seed};
@@ -81,13 +84,13 @@ static size_t add_until_refused(kith_filter *f, const uint64_t *digests, size_t 
     return i;
 }
 
-static void single_adds(const kithi_kind *kind) {
-    kith_filter_spec spec = spec_of(kind, N, RATE);
-    uint64_t *digests = chosen(N, 1, 2);
+static void single_adds_of(const kithi_kind *kind, size_t n) {
+    kith_filter_spec spec = spec_of(kind, n, RATE);
+    uint64_t *digests = chosen_list(n, 1, 2);
     kith_filter *f = created(&spec), *copy, *many;
-    size_t added = add_until_refused(f, digests, N), done;
+    size_t added = add_until_refused(f, digests, n), done;
     expect_kept(f, "single adds");
-    CHECK(added < N * 3 / 4);
+    CHECK(added < n * 3 / 4);
     for (size_t i = 0; i < added; i++)
         CHECK(kith_filter_has_digest(f, digests[i]));
     /* The refusal follows from the bytes, so a copy refuses the same key, and nothing has changed. */
@@ -100,7 +103,7 @@ static void single_adds(const kithi_kind *kind) {
         if (kith_cpu_use(kith_cpu_name(i)) != KITH_OK)
             continue;
         many = created(&spec);
-        CHECK_STATUS(kith_filter_add_many(many, digests, N, NULL, &done), KITH_E_FULL);
+        CHECK_STATUS(kith_filter_add_many(many, digests, n, NULL, &done), KITH_E_FULL);
         CHECK_EQ_U64(done, added);
         CHECK(same_bytes(f, many));
         kith_filter_free(many);
@@ -108,9 +111,16 @@ static void single_adds(const kithi_kind *kind) {
     CHECK_OK(kith_cpu_use("auto"));
     /* An empty filter starts again. */
     CHECK_OK(kith_filter_clear(f));
-    CHECK_EQ_U64(add_until_refused(f, digests, N), added);
+    CHECK_EQ_U64(add_until_refused(f, digests, n), added);
     free(digests);
     kith_filter_free(f);
+}
+
+/* The block rates of the smaller filter are summed; the larger one makes spot checks. */
+static void single_adds(const kithi_kind *kind) {
+    single_adds_of(kind, N);
+    if (!UNDER_SANITIZER && (check_soak() || (kind->info.capabilities & KITH_CAN_REMOVE) == 0))
+        single_adds_of(kind, (kind->info.capabilities & KITH_CAN_REMOVE) == 0 ? 3400000 : 6000000);
 }
 
 TEST(a_crowded_filter_refuses_new_keys_for_every_instruction_set) {
@@ -121,15 +131,13 @@ static void removals(const kithi_kind *kind) {
     if ((kind->info.capabilities & KITH_CAN_REMOVE) == 0)
         return;
     kith_filter_spec spec = spec_of(kind, N, RATE);
-    uint64_t *digests = chosen(N, 1, 2);
+    uint64_t *digests = chosen_list(N, 1, 2);
     kith_filter *f = created(&spec);
     size_t added = add_until_refused(f, digests, N);
     for (size_t i = 0; i < added / 2; i++)
         CHECK_OK(kith_filter_remove_digest(f, digests[i]));
-    size_t again = 0;
-    while (kith_filter_add_digest(f, digests[again], NULL) == KITH_OK)
-        again++;
-    CHECK(again > 0 && again <= added / 2 + 1);
+    CHECK_OK(kith_filter_add_many(f, digests, added / 2, NULL, NULL));
+    CHECK_STATUS(kith_filter_add_digest(f, digests[added], NULL), KITH_E_FULL);
     expect_kept(f, "after removals");
     free(digests);
     kith_filter_free(f);
@@ -143,7 +151,7 @@ static void shared(const kithi_kind *kind) {
     if ((kind->info.capabilities & KITH_CAN_SHARE) == 0)
         return;
     kith_filter_spec spec = spec_of(kind, N, RATE);
-    uint64_t *digests = chosen(N, 1, 3);
+    uint64_t *digests = chosen_list(N, 1, 3);
     kith_filter *f = created(&spec);
     kith_adder *adder;
     size_t done;
@@ -163,7 +171,7 @@ static void merges(const kithi_kind *kind) {
     if ((kind->info.capabilities & KITH_CAN_MERGE) == 0)
         return;
     kith_filter_spec spec = spec_of(kind, N, RATE);
-    uint64_t *digests = chosen(N / 2, 1, 3);
+    uint64_t *digests = chosen_list(N / 2, 1, 3);
     kith_filter *a = created(&spec), *b = created(&spec), *before;
     CHECK_OK(kith_filter_add_many(a, digests, N / 8, NULL, NULL));
     CHECK_OK(kith_filter_add_many(b, digests + N / 8, N / 8, NULL, NULL));
@@ -185,7 +193,7 @@ TEST(a_merge_that_would_crowd_a_filter_is_refused) {
 static void unlucky(const kithi_kind *kind) {
     enum { FEW = 1000 };
     kith_filter_spec spec = spec_of(kind, FEW, RATE);
-    uint64_t *digests = chosen(FEW, 1, 0);
+    uint64_t *digests = chosen_list(FEW, 1, 0);
     unsigned found = 0;
     for (size_t moved = 0; moved < FEW && found < 10; moved++) {
         digests[moved] >>= 1;
@@ -211,7 +219,7 @@ TEST(an_unlucky_filter_of_few_keys_is_not_crowded) {
 static void builds(const kithi_kind *kind) {
     size_t n = 300000; /* enough that a build is split */
     kith_filter_spec spec = spec_of(kind, n, RATE);
-    uint64_t *digests = chosen(n, 1, 2);
+    uint64_t *digests = chosen_list(n, 1, 2);
     for (unsigned threads = 1; threads <= 2; threads++) {
         kith_filter *f = NULL;
         CHECK_STATUS(kith_filter_build(&spec, digests, n, KITH_BUILD_SET, threads, &f), KITH_E_FULL);
@@ -234,7 +242,7 @@ TEST(a_build_from_chosen_keys_is_refused_on_any_number_of_threads) {
 static void after_build(const kithi_kind *kind) {
     size_t n = N, half = N / 2;
     kith_filter_spec spec = spec_of(kind, n, RATE);
-    uint64_t *honest_digests = chosen(half, 1, 0), *digests = chosen(n, 2, 2);
+    uint64_t *honest_digests = chosen_list(half, 1, 0), *digests = chosen_list(n, 2, 2);
     kith_filter *built, *added = created(&spec);
     CHECK_OK(kith_filter_build(&spec, honest_digests, half, KITH_BUILD_SET, 1, &built));
     CHECK_OK(kith_filter_add_many(added, honest_digests, half, NULL, NULL));
@@ -257,7 +265,7 @@ static void layers(const kithi_kind *kind) {
     snprintf(options, sizeof options, "inner=%s", kind->info.name);
     spec.kind = "layers";
     spec.options = options;
-    uint64_t *digests = chosen(N, 1, 2);
+    uint64_t *digests = chosen_list(N, 1, 2);
     kith_filter *f = created(&spec);
     for (size_t i = 0; i < N; i++)
         CHECK_OK(kith_filter_add_digest(f, digests[i], NULL));
@@ -334,48 +342,207 @@ TEST(a_filter_that_a_repair_has_filled_is_full_at_once) {
     each_guarded(recounted);
 }
 
-/* Spot checks are due at multiples of 128 keys here. The filter passes one of them, becomes crowded before the next,
- * and has then as many keys removed as brings it back to the first. It must refuse what its copy refuses. */
-static void remove_to_a_spot_check(const kithi_kind *kind, uint64_t more) {
-    enum { GAP = 128, HONEST = 14 * GAP };
-    kith_filter_spec spec = spec_of(kind, HONEST + more, 1e-4);
+/* Spot checks are due at multiples of `gap` keys in this large filter. It passes one of them, becomes crowded before
+ * the next, and has then as many keys removed as brings it back to the first. It must refuse what its copy refuses. */
+static void removed_to_a_spot_check(const kithi_kind *kind) {
+    if ((kind->info.capabilities & KITH_CAN_REMOVE) == 0)
+        return;
+    kith_filter_spec spec = spec_of(kind, 2200000, 1e-4);
     kith_filter *f = created(&spec), *copy;
     kithi_prng prng = {1};
-    uint64_t honest[HONEST], crowd = 0;
-    for (unsigned i = 0; i < HONEST; i++) {
-        honest[i] = kithi_prng_next(&prng);
-        CHECK_OK(kith_filter_add_digest(f, honest[i], NULL));
-    }
-    CHECK_EQ_U64(f->crowding.gap, GAP);
-    for (unsigned i = 0; i < GAP - 1 && i < more; i++) {
-        crowd = kithi_prng_next(&prng) >> 8;
+    uint64_t gap = f->geometry.lanes.blocks / 64, n = 14 * gap, crowd = 0;
+    uint64_t *honest_digests = chosen_list(n, 1, 0);
+    for (uint64_t i = 0; i < n; i++)
+        CHECK_OK(kith_filter_add_digest(f, honest_digests[i], NULL));
+    CHECK_EQ_U64(f->crowding.gap, gap);
+    for (uint64_t i = 0; i < gap - 1; i++) {
+        crowd = kithi_prng_next(&prng) >> 12;
         CHECK_OK(kith_filter_add_digest(f, crowd, NULL));
     }
-    for (unsigned i = 0; i < GAP - 1 && i < more; i++)
-        CHECK_OK(kith_filter_remove_digest(f, honest[i]));
-    CHECK_EQ_U64(kith_filter_count(f), HONEST);
+    for (uint64_t i = 0; i < gap - 1; i++)
+        CHECK_OK(kith_filter_remove_digest(f, honest_digests[i]));
+    CHECK_EQ_U64(kith_filter_count(f), n);
     kith_status expected = KITH_OK;
     for (unsigned i = 0; i < 100 && expected == KITH_OK; i++) { /* a spot check finds only some of the crowded blocks */
-        crowd = kithi_prng_next(&prng) >> 8;
+        crowd = kithi_prng_next(&prng) >> 12;
         CHECK_OK(kith_filter_clone(f, NULL, &copy));
         expected = kith_filter_add_digest(copy, crowd, NULL);
         kith_filter_free(copy);
     }
     CHECK_STATUS(expected, KITH_E_FULL);
     CHECK_STATUS(kith_filter_add_digest(f, crowd, NULL), expected);
+    free(honest_digests);
     kith_filter_free(f);
 }
 
-/* Before the next spot check comes, the filter is full, or it is not. */
-static void removed_to_a_spot_check(const kithi_kind *kind) {
-    if ((kind->info.capabilities & KITH_CAN_REMOVE) == 0)
-        return;
-    remove_to_a_spot_check(kind, 100);
-    remove_to_a_spot_check(kind, 200);
+TEST(after_removals_a_large_filter_refuses_what_its_copy_refuses) {
+    each_guarded(removed_to_a_spot_check);
 }
 
-TEST(after_removals_a_filter_refuses_what_its_copy_refuses) {
-    each_guarded(removed_to_a_spot_check);
+/* ---- sums ---- */
+
+/* A copy computes the sum from the bytes. */
+static void expect_true_sum(kith_filter *f) {
+    kith_filter *copy;
+    CHECK_OK(kith_filter_clone(f, NULL, &copy));
+    copy->kind->set_crowding_limits(copy);
+    f->kind->set_crowding_limits(f);
+    CHECK(f->crowding.summed && copy->crowding.summed);
+    CHECK_EQ_U64(f->crowding.sum, copy->crowding.sum);
+    CHECK_EQ_U64(f->crowding.limit, copy->crowding.limit);
+    /* The sum of the weights is the rate, in other units. */
+    double sum = (double)f->crowding.sum / (double)f->geometry.lanes.blocks * 0x1p-44;
+    CHECK(sum <= rate_now(f) * (1 + 1e-9) && sum >= rate_now(f) * (1 - 1e-9) - 0x1p-44);
+    kith_filter_free(copy);
+}
+
+static void sums(const kithi_kind *kind) {
+    static const char *const LANES[] = {"lanes=4", "lanes=8", "lanes=16"};
+    bool removes = (kind->info.capabilities & KITH_CAN_REMOVE) != 0;
+    for (size_t cpu = 0; kith_cpu_name(cpu) != NULL; cpu++) {
+        if (kith_cpu_use(kith_cpu_name(cpu)) != KITH_OK)
+            continue;
+        for (size_t i = 0; i < sizeof LANES / sizeof *LANES; i++) {
+            kith_filter_spec spec = spec_of(kind, 3000, 1e-3);
+            spec.options = LANES[i];
+            kith_filter *f = created(&spec);
+            chosen c = {.prng = {1}};
+            uint64_t kept[500], digests[100];
+            unsigned refused = 0;
+            for (unsigned step = 0; step < 4000; step++) {
+                if (step % 3 == 0)
+                    chosen_greedy(&c, f);
+                else
+                    chosen_crowd(&c, 1);
+                uint64_t fill = f->head.fill;
+                bool done = kith_filter_add_digest(f, c.digest, NULL) == KITH_OK;
+                refused += !done;
+                CHECK(done || f->head.fill == fill);
+                c.block += !done;
+                if (removes && done && step >= 500 && kith_filter_has_digest(f, kept[step % 500]))
+                    CHECK_OK(kith_filter_remove_digest(f, kept[step % 500]));
+                kept[step % 500] = c.digest;
+                if (step % 200 == 0)
+                    expect_true_sum(f);
+            }
+            CHECK(refused > 100);
+            expect_true_sum(f);
+            CHECK_OK(kith_filter_clear(f));
+            for (unsigned j = 0; j < 100; j++)
+                digests[j] = kithi_prng_next(&c.prng);
+            CHECK_OK(kith_filter_add_many(f, digests, 100, NULL, NULL));
+            expect_true_sum(f);
+            kith_filter_free(f);
+        }
+    }
+    CHECK_OK(kith_cpu_use("auto"));
+}
+
+TEST(the_sum_of_the_block_rates_follows_from_the_bytes) {
+    each_guarded(sums);
+}
+
+/* ---- ways of building ---- */
+
+/* The keys of chosen_patient(). */
+static void list_chosen(const kithi_kind *kind, uint64_t *digests, size_t n, size_t greedy) {
+    kith_filter_spec spec = spec_of(kind, n, RATE);
+    kith_filter *f = created(&spec);
+    chosen c = {.prng = {5}};
+    f->crowding.off = true;
+    for (size_t i = 0; i < n; i++) {
+        chosen_patient(&c, f, i, greedy);
+        digests[i] = c.digest;
+        kith_status status = kith_filter_add_digest(f, c.digest, NULL);
+        CHECK(status == KITH_OK || status == KITH_E_FULL);
+    }
+    kith_filter_free(f);
+}
+
+/* Builds a filter with a builder; returns NULL and the status if that fails. */
+static kith_status built(const kith_filter_spec *spec, const uint64_t *digests, size_t n, unsigned threads,
+                         uint64_t memory_bytes, kith_filter **f) {
+    kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+    limits.threads = threads;
+    limits.memory_bytes = memory_bytes;
+    limits.folder = "/tmp";
+    kith_builder *builder;
+    CHECK_OK(kith_builder_open(spec, KITH_BUILD_SET, &limits, &builder));
+    kith_status status = kith_builder_add_many(builder, digests, n, NULL);
+    if (status == KITH_OK)
+        status = kith_builder_finish(builder, f);
+    kith_builder_free(builder);
+    return status;
+}
+
+static void builds_agree(const kithi_kind *kind) {
+    static const struct {
+        size_t n, greedy;
+    } LISTS[] = {{1000, 0}, {1000, 30}, {1000, 400}, {3000, 0}, {3000, 60}, {3000, 300}, {300000, 0}, {300000, 20000}};
+    unsigned refused = 0, accepted = 0;
+    for (size_t l = 0; l < sizeof LISTS / sizeof *LISTS; l++) {
+        size_t n = LISTS[l].n, done;
+        uint64_t *digests = LISTS[l].greedy == 0 ? chosen_list(n, 3, 0) : malloc(n * sizeof *digests);
+        if (LISTS[l].greedy != 0)
+            list_chosen(kind, digests, n, LISTS[l].greedy);
+        kith_filter_spec given = spec_of(kind, n, RATE), counted = given;
+        counted.capacity = 0;
+        kith_filter *one_by_one = created(&given), *f = NULL;
+        kith_status expected = kith_filter_add_many(one_by_one, digests, n, NULL, &done);
+        CHECK(expected == KITH_OK || expected == KITH_E_FULL);
+        CHECK(rate_now(one_by_one) <= 2 * RATE);
+        *(expected == KITH_OK ? &accepted : &refused) += 1;
+        for (unsigned way = 0; way < 8; way++) {
+            kith_filter_spec *spec = way / 2 % 2 == 0 ? &given : &counted;
+            kith_status status = way < 4 ? kith_filter_build(spec, digests, n, KITH_BUILD_SET, 1 + way % 2, &f)
+                                         : built(spec, digests, n, 1 + way % 2, way < 6 ? 0 : 1 << 20, &f);
+            CHECK_STATUS(status, expected);
+            if (status == KITH_OK) {
+                CHECK(same_bytes(f, one_by_one));
+                kith_filter_free(f);
+            }
+        }
+        kith_filter_free(one_by_one);
+        free(digests);
+    }
+    CHECK(accepted > 0 && refused > 0);
+}
+
+TEST(all_ways_of_building_agree_about_chosen_keys) {
+    each_guarded(builds_agree);
+}
+
+/* A filter that grows takes all of them, however it is built. */
+static void growing_builds(const kithi_kind *kind) {
+    char options[64];
+    snprintf(options, sizeof options, "inner=%s", kind->info.name);
+    static const size_t SIZES[] = {1000, 3000, 200000};
+    for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++) {
+        size_t n = SIZES[i];
+        kith_filter_spec spec = spec_of(by_name("layers"), n, RATE);
+        spec.options = options;
+        uint64_t *digests = malloc(n * sizeof *digests);
+        CHECK(digests != NULL);
+        list_chosen(kind, digests, n, n / 3);
+        kith_filter *added = created(&spec), *f;
+        for (size_t j = 0; j < n; j++)
+            CHECK_OK(kith_filter_add_digest(added, digests[j], NULL));
+        CHECK(rate_now(added) <= 2 * RATE);
+        for (unsigned threads = 1; threads <= 2; threads++) {
+            CHECK_OK(kith_filter_build(&spec, digests, n, KITH_BUILD_SET, threads, &f));
+            CHECK(same_bytes(added, f));
+            kith_filter_free(f);
+            CHECK_OK(built(&spec, digests, n, threads, 0, &f));
+            CHECK(same_bytes(added, f));
+            kith_filter_free(f);
+        }
+        kith_filter_free(added);
+        free(digests);
+    }
+}
+
+TEST(a_filter_that_grows_takes_chosen_keys_however_it_is_built) {
+    each_guarded(growing_builds);
 }
 
 int main(int argc, char **argv) {

@@ -386,7 +386,8 @@ TEST(no_planned_layer_has_fewer_bits_than_a_file_must_have) {
             for (uint64_t capacity = 1; capacity < UINT64_C(1) << 40; capacity += capacity / 3 + 1) {
                 kithi_head head;
                 kithi_shape shape;
-                if (kithi_plan(kind, options, capacity, RATES[r], &head, &shape) != KITH_OK)
+                kithi_request request = {.capacity = capacity, .rate = RATES[r], .options = options};
+                if (kithi_plan(kind, &request, &head, &shape) != KITH_OK)
                     continue;
                 check_enough_bits(INNER[k], &head);
                 planned++;

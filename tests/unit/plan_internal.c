@@ -16,11 +16,17 @@ TEST(a_plan_without_capacity_or_with_an_impossible_rate_is_refused) {
         kithi_head head;
         kithi_shape shape;
         CHECK_OK(kithi_kind_options_read(kind, NULL, options));
-        CHECK_OK(kithi_plan(kind, options, 100, .01, &head, &shape));
-        CHECK_STATUS(kithi_plan(kind, options, 0, .01, &head, &shape), KITH_E_CAPACITY);
-        for (size_t r = 0; r < LENGTH(RATES); r++)
-            CHECK_STATUS(kithi_plan(kind, options, 100, RATES[r], &head, &shape), KITH_E_RATE);
-        CHECK_STATUS(kithi_plan(kind, options, UINT64_C(1) << 60, .01, &head, &shape), KITH_E_DIGEST_BITS);
+        kithi_request request = {.capacity = 100, .rate = .01, .options = options};
+        CHECK_OK(kithi_plan(kind, &request, &head, &shape));
+        request.capacity = 0;
+        CHECK_STATUS(kithi_plan(kind, &request, &head, &shape), KITH_E_CAPACITY);
+        request.capacity = UINT64_C(1) << 60;
+        CHECK_STATUS(kithi_plan(kind, &request, &head, &shape), KITH_E_DIGEST_BITS);
+        request.capacity = 100;
+        for (size_t r = 0; r < LENGTH(RATES); r++) {
+            request.rate = RATES[r];
+            CHECK_STATUS(kithi_plan(kind, &request, &head, &shape), KITH_E_RATE);
+        }
     }
 }
 

@@ -9,9 +9,23 @@
  *     KITHI_CROWDING_MARGIN * the larger of kithi_blocked_rate_limit() and the promised rate
  *
  * Honest keys exceed the larger of these two rates in at most about one of 10^9 filters. The margin, 1.25, covers the
- * approximations in kithi_blocked_rate_limit() (plan/sizing.h). A crowded filter accepts no new keys: KITH_E_FULL.
+ * approximations in kithi_blocked_rate_limit() (plan/sizing.h). If the hash is public, the planner makes filters of 200
+ * keys or more so large that kithi_blocked_rate_limit() is at most 1.6 times the promised rate. So such a filter is
+ * never above 1.25 * 1.6 = 2 times the promise. A key with which the filter would be crowded is refused: KITH_E_FULL.
  *
- * To compute the rate takes a pass over the body, so it is done only if there is a reason to suspect crowding. Whenever
+ * Sums. In a filter of at most 4 MiB of bits or 32 MiB of counters, each add finds out whether the filter would be
+ * crowded with the new key. For this the handle keeps the sum of the rates of all blocks. An add changes one block, so
+ * it adds the difference of the rates of this block before and after. The sum consists of integers (weights), so it
+ * has no rounding errors, and it is the same whatever the order of the adds was: it follows from the body. Nothing is
+ * stored in the file. The first add to a filter that was opened, merged or built computes the sum in a pass over the
+ * body (22 instructions per block with AVX2).
+ *
+ * A key is refused because of what the filter would be with it. As the sum never falls when keys are added, a list of
+ * keys is accepted one by one, in any order, if and only if the filter with all of them is not crowded. So a build that
+ * adds all keys at once or by parts (build/fill.c) does not sum, but makes one pass at the end, with the same result.
+ *
+ * Spot checks. In a larger filter, summing would make adds slower: they wait for memory, and the block is read once
+ * more. There the rate is computed, in a pass over the body, only if there is a reason to suspect crowding. Whenever
  * the count is a multiple of `gap`, the add of a new key first examines a few blocks for such a reason. This is called
  * a spot check. (An adder makes one whenever it reserves capacity: adder.c.)
  *
@@ -23,32 +37,29 @@
  *                        fill most blocks a little more than they should. It also finds a filter that is crowded
  *                        already, even if the block of the new key is not.
  *
- * The result of a spot check depends only on the bytes of the filter and on the digest, so it is the same for every
- * instruction set, for a copy of the filter, and when a journal is replayed. Nothing about spot checks is stored in the
- * filter. As the count does not change when a key is refused, the same key is refused again. The rate never falls when
- * keys are added, so a filter that is not crowded after all keys were added never was. A build that adds all keys at
- * once or by parts (build/fill.c) therefore makes no spot checks, but one pass at the end.
+ * In both cases the result of an add depends only on the bytes of the filter and on the digest, so it is the same for
+ * every instruction set, for a copy of the filter, and when a journal is replayed. As nothing changes when a key is
+ * refused, the same key is refused again. The rate never falls when keys are added, so a filter that is not crowded
+ * after all keys were added never was.
  *
- * Cost. Without spot checks, every add would compare the count with the capacity, and the fill with the fill limit.
- * With them, it compares the count with `next`, the smallest of three counts: that of the next spot check, the
- * capacity, and the count before which the fill limit cannot be exceeded, whatever keys are added. So this comparison
- * replaces the other two, and an add without a spot check takes no additional instruction. (In blocked_counting,
- * removals can make the third count wrong, so the fill is still compared: kithi_lanes_add_is_safe_after_removals().)
- * Let B be the number of blocks. gap is B/64, at least 128. A spot check takes about 300 instructions, and every 16th
- * about 2000 more. A pass over the body takes about 50 instructions per block. Honest keys cause one pass or none
- * before the filter is full. While a filter is attacked, each spot check may cause a pass.
+ * Cost. An add that is summed takes 50 to 85 instructions more with AVX2 (docs/security.md). Without sums and spot
+ * checks, every add would compare the count with the capacity, and the fill with the fill limit. With spot checks, it
+ * compares the count with `next`, the smallest of three counts: that of the next spot check, the capacity, and the
+ * count before which the fill limit cannot be exceeded, whatever keys are added. So this comparison replaces the other
+ * two, and an add without a spot check takes no additional instruction. (In blocked_counting, removals can make the
+ * third count wrong, so the fill is still compared: kithi_lanes_add_is_safe_after_removals().) Let B be the number of
+ * blocks. gap is B/64. A spot check takes about 300 instructions, and every 16th about 2000 more. A pass over the body
+ * takes about 50 instructions per block. Honest keys cause one pass or none before the filter is full. While a filter
+ * is attacked, each spot check may cause a pass.
  *
- * What the attacker gains. Between two spot checks, gap keys can be added. One key raises the rate of its block most if
- * it uses the last unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With
- * 8 lanes that is a rise of 0.12 in blocked and of 0.40 in blocked_counting. In a large filter gap is B/64. So between
- * two spot checks the rate, which is the mean of B blocks, rises by at most 0.12/64 = 0.002 or 0.40/64 = 0.006. If the
- * key of each spot check is one of the attacker's, whose block is crowded, the rate is never above the limit by more
- * than that. tests/unit/pollution.c measures the rates that attacks reach. With 10^5 keys they are at most 1.5 times
- * the honest rate in blocked, and 1.9 times in blocked_counting (docs/security.md).
- *
- * But the spot checks are no secret: somebody who knows the hash and the exact count can prepare a harmless key for
- * each of them. In blocked_counting, removals between the adds can also keep the count from reaching the next spot
- * check. A hash with a secret key prevents both. */
+ * What the attacker gains. With sums, nothing: whatever he knows and tries, the filter is not crowded. Spot checks are
+ * no secret: somebody who knows the hash and the exact count can prepare a harmless key for each of them. Even if he
+ * does not, he can add `gap` keys between two of them. One key raises the rate of its block most if it uses the last
+ * unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With 8 lanes that is
+ * a rise of 0.12 in blocked and of 0.40 in blocked_counting, so the rate, which is the mean of B blocks, rises by at
+ * most 0.12/64 = 0.002 or 0.40/64 = 0.006 between two spot checks. That is little at a promised rate of 1%, and many
+ * times the promise at 0.01%. A hash with a secret key prevents all of this. tests/unit/crowding_grid.c measures the
+ * rates that attacks reach. */
 #ifndef KITHI_FILTERS_CROWDING_H
 #define KITHI_FILTERS_CROWDING_H
 
@@ -56,14 +67,22 @@
 #include "filters/common/lanes_lookup.h"
 
 #define KITHI_CROWDING_MARGIN 1.25
-#define KITHI_SUSPECT_DEVIATIONS 4 /* a block that is fuller by this many standard deviations is suspect */
-#define KITHI_SPOT_CHECK_GAP_MIN 128
+#define KITHI_SUSPECT_DEVIATIONS 4      /* a block that is fuller by this many standard deviations is suspect */
 #define KITHI_SPOT_CHECK_GAP_DIVISOR 64 /* gap is B divided by this */
 #define KITHI_SPOT_CHECK_SAMPLE 32      /* blocks */
 #define KITHI_SPOT_CHECKS_PER_SAMPLE 16
 
+/* A weight is the rate of keys that select a block, in units of 2^-KITHI_WEIGHT_BITS, rounded down. */
+#define KITHI_WEIGHT_BITS 44
+/* The largest number of blocks whose weights are summed: 4 MiB of bits, 32 MiB of counters. */
+#define KITHI_SUMMED_BITS_MAX (UINT64_C(1) << 16)
+#define KITHI_SUMMED_COUNTERS_MAX (UINT64_C(1) << 19)
+
+static_assert(KITHI_SUMMED_COUNTERS_MAX <= UINT64_C(1) << (63 - KITHI_WEIGHT_BITS), "sums and limits fit in 64 bits");
+
 /* What the kind provides. */
 typedef struct kithi_crowding_ops {
+    uint64_t (*weight)(const uint8_t *block, unsigned lanes);
     unsigned (*used)(const uint8_t *block);               /* the number of cells in use */
     double (*rate)(const uint8_t *block, unsigned lanes); /* the rate of keys that select this block */
     kithi_counts counts;                                  /* which keys count towards the capacity: plan/sizing.h */
@@ -90,24 +109,37 @@ static inline unsigned kithi_crowding_lane_cells(const kith_filter *f) {
 static inline void kithi_crowding_set_spot_checks(kith_filter *f) {
     if (f->crowding.gap != 0)
         return;
-    uint64_t blocks = f->geometry.lanes.blocks, gap = blocks / KITHI_SPOT_CHECK_GAP_DIVISOR;
+    uint64_t blocks = f->geometry.lanes.blocks;
     double cells[KITHI_CROWDING_STEPS];
     kithi_block_fill_limits((unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f), blocks, f->head.capacity,
                             KITHI_SUSPECT_DEVIATIONS, KITHI_CROWDING_STEPS, cells);
     for (unsigned i = 0; i < KITHI_CROWDING_STEPS; i++)
         f->crowding.cells[i] = (uint16_t)cells[i];
-    f->crowding.gap = gap > KITHI_SPOT_CHECK_GAP_MIN ? gap : KITHI_SPOT_CHECK_GAP_MIN;
+    f->crowding.gap = blocks / KITHI_SPOT_CHECK_GAP_DIVISOR;
+}
+
+/* Returns whether the weights of the blocks of f are summed. */
+static inline bool kithi_crowding_is_summed(const kith_filter *f) {
+    return f->geometry.lanes.blocks <= (f->shape.cell_bits == 1 ? KITHI_SUMMED_BITS_MAX : KITHI_SUMMED_COUNTERS_MAX);
+}
+
+/* Returns the sum of the weights of a filter with this rate. */
+static inline uint64_t kithi_crowding_sum_at(const kith_filter *f, double rate) {
+    double sum = rate * (double)f->geometry.lanes.blocks * (double)(UINT64_C(1) << KITHI_WEIGHT_BITS);
+    return sum < 0x1p63 ? (uint64_t)sum : UINT64_C(1) << 63;
 }
 
 /* As kithi_kind.set_crowding_limits: sets all limits, if they are not set. That takes some microseconds, so an add does
  * it only before the first sample or pass. */
 static inline void kithi_crowding_set_limits(kith_filter *f, const kithi_crowding_ops *ops) {
-    kithi_crowding_set_spot_checks(f);
+    if (!kithi_crowding_is_summed(f))
+        kithi_crowding_set_spot_checks(f);
     if (f->crowding.rate != 0)
         return;
     double rate = kithi_blocked_rate_limit((unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f),
                                            f->geometry.lanes.blocks, f->head.capacity, ops->counts);
     f->crowding.rate = KITHI_CROWDING_MARGIN * (rate > f->head.rate ? rate : f->head.rate);
+    f->crowding.limit = kithi_crowding_sum_at(f, f->crowding.rate);
 }
 
 /* Returns the exact rate of the union of two filters: the mean over its blocks. */
@@ -122,10 +154,70 @@ static inline double kithi_crowding_rate(const kith_filter *f, const kith_filter
     return sum / (double)blocks;
 }
 
+/* Returns the sum of the weights of the blocks of the union of two filters. */
+static inline uint64_t kithi_crowding_sum(const kith_filter *f, const kith_filter *with, bool shared,
+                                          const kithi_crowding_ops *ops) {
+    unsigned lanes = (unsigned)f->geometry.lanes.lanes;
+    uint64_t blocks = f->geometry.lanes.blocks, sum = 0;
+    uint8_t copy[KITHI_LANES_BLOCK_BYTES];
+    for (uint64_t i = 0; i < blocks; i++)
+        sum += ops->weight(kithi_crowding_block(f, with, i, shared, copy), lanes);
+    return sum;
+}
+
+/* Returns whether the rate of the union of two filters is above `rate`. */
+static inline bool kithi_crowding_exceeds(const kith_filter *f, const kith_filter *with, bool shared, double rate,
+                                          const kithi_crowding_ops *ops) {
+    return kithi_crowding_is_summed(f) ? kithi_crowding_sum(f, with, shared, ops) > kithi_crowding_sum_at(f, rate)
+                                       : kithi_crowding_rate(f, with, shared, ops) > rate;
+}
+
 /* Returns whether the union of two filters is crowded. */
 static inline bool kithi_crowding_in_union(kith_filter *into, const kith_filter *from, const kithi_crowding_ops *ops) {
     kithi_crowding_set_limits(into, ops);
-    return kithi_crowding_rate(into, from, false, ops) > into->crowding.rate;
+    return kithi_crowding_exceeds(into, from, false, into->crowding.rate, ops);
+}
+
+/* ---- sums ---- */
+
+/* Sets the limit and the sum of a filter whose weights are summed, if they are not known. An empty filter needs no
+ * pass over its body, which may not even be in memory yet. */
+static inline void kithi_crowding_set_sum(kith_filter *f, const kithi_crowding_ops *ops) {
+    if (f->crowding.summed || !kithi_crowding_is_summed(f))
+        return;
+    kithi_crowding_set_limits(f, ops);
+    f->crowding.sum = f->head.fill == 0 ? 0 : kithi_crowding_sum(f, f, false, ops);
+    f->crowding.summed = true;
+}
+
+/* Returns whether adds to f are summed. As long as this is true, the next one changes the sum (kithi_crowding_weigh)
+ * and exceeds neither the capacity nor, if no key was removed, the fill limit. */
+static inline bool kithi_crowding_adds_are_summed(const kith_filter *f) {
+    return f->head.count < f->crowding.safe;
+}
+
+/* A block of f has changed from `before` to `block` by an add, and its weight is `more` larger. If f is now crowded,
+ * restores the block and returns false. Otherwise updates the sum. */
+KITHI_INLINE bool kithi_crowding_weigh(kith_filter *f, uint8_t *block, const uint8_t before[KITHI_LANES_BLOCK_BYTES],
+                                       uint64_t more) {
+    uint64_t sum = f->crowding.sum + more;
+    if (__builtin_expect(sum > f->crowding.limit, 0)) {
+        memcpy(block, before, KITHI_LANES_BLOCK_BYTES);
+        return false;
+    }
+    f->crowding.sum = sum;
+    return true;
+}
+
+/* The same for an add of an adder (adder.c), before it sets bits: adds `more` to the sum that all adders share, or
+ * returns false. Two adders that change one block at the same moment do not see each other's bits, so the sum may
+ * become slightly too small. It is computed again when the last adder has closed. */
+static inline bool kithi_crowding_reserve(kith_filter *f, uint64_t more) {
+    uint64_t sum = atomic_fetch_add_explicit(&f->shared_sum, more, memory_order_relaxed);
+    if (sum <= f->crowding.limit && more <= f->crowding.limit - sum)
+        return true;
+    atomic_fetch_sub_explicit(&f->shared_sum, more, memory_order_relaxed);
+    return false;
 }
 
 /* ---- spot checks ---- */
@@ -161,6 +253,8 @@ static inline bool kithi_crowding_is_sampled(const kith_filter *f, uint64_t coun
 /* As kithi_kind.crowded: a spot check or, if `digest` is NULL, only the pass over the body. */
 static inline bool kithi_crowding_spot_check(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared,
                                              const kithi_crowding_ops *ops) {
+    if (digest != NULL && kithi_crowding_is_summed(f))
+        return false;
     bool suspect = digest == NULL || kithi_crowding_in_own_block(f, *digest, count, shared, ops) ||
                    (kithi_crowding_is_sampled(f, count) && kithi_crowding_in_sample(f, count, shared, ops));
     /* crowding.rate is 0 until kithi_crowding_set_limits() is called. Callers of kithi_kind.crowded may omit that call
@@ -168,7 +262,7 @@ static inline bool kithi_crowding_spot_check(const kith_filter *f, const uint64_
      * instead. It is at most the limit that would be set, so the result false is certain, but true is not. */
     double least = KITHI_CROWDING_MARGIN * f->head.rate;
     double limit = f->crowding.rate > least ? f->crowding.rate : least;
-    return suspect && kithi_crowding_rate(f, f, shared, ops) > limit;
+    return suspect && kithi_crowding_exceeds(f, f, shared, limit, ops);
 }
 
 /* ---- adding ---- */
@@ -186,7 +280,8 @@ static inline bool kithi_lanes_add_is_safe_after_removals(const kith_filter *f) 
 }
 
 /* Returns whether this new key may be added, after one of the functions above has returned false. If it may, sets
- * crowding.next and, unless crowding.off is set, crowding.last. */
+ * crowding.next and, unless crowding.off is set, crowding.last. If adds are summed, sets crowding.safe instead, and the
+ * add itself finds out whether the filter would be crowded. */
 KITHI_OUTLINE bool kithi_lanes_check_add(kith_filter *f, uint64_t digest, const kithi_crowding_ops *ops) {
     if (!kithi_bits_can_add(f))
         return false;
@@ -196,6 +291,11 @@ KITHI_OUTLINE bool kithi_lanes_check_add(kith_filter *f, uint64_t digest, const 
     uint64_t below_limit = (f->geometry.fill_limit - f->head.fill) / f->geometry.lanes.lanes + 1;
     if (next - count > below_limit)
         next = count + below_limit;
+    if (!f->crowding.off && kithi_crowding_is_summed(f)) {
+        kithi_crowding_set_sum(f, ops);
+        f->crowding.safe = next;
+        return true;
+    }
     if (!f->crowding.off) {
         kithi_crowding_set_spot_checks(f);
         uint64_t since = count % f->crowding.gap;

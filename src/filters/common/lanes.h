@@ -20,6 +20,7 @@
 #include "core/mix.h"
 #include "plan/sizing.h"
 #include "filters/common/bit_cells.h"
+#include "filters/common/crowding.h"
 #include "filters/common/lanes_lookup.h"
 
 /* As kithi_kind.option. The value of the option "lanes" is the index of the number of lanes in "auto|4|8|16". */
@@ -31,11 +32,14 @@ static inline uint64_t kithi_lanes_option(const kithi_head *head, unsigned index
 
 /* ---- sizes ---- */
 
-/* Chooses parameters that keep the rate, for blocks of `block_cells` cells. `given` is the value of the option "lanes":
- * i + 1 means KITHI_LANE_COUNTS[i], and 0 (auto) means the number of lanes that needs the fewest blocks. `counts` says
- * which keys count towards the capacity (plan/sizing.h). */
-static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cells, uint64_t capacity, double rate,
+/* Chooses parameters that keep `rate`, for blocks of `block_cells` cells. Value i + 1 of the option "lanes" means
+ * KITHI_LANE_COUNTS[i], and 0 (auto) means the number of lanes that needs the fewest blocks. `counts` says which keys
+ * count towards the capacity (plan/sizing.h). */
+static inline kith_status kithi_lanes_choose(const kithi_request *request, double rate, unsigned block_cells,
                                              kithi_counts counts, kithi_head *head) {
+    uint64_t given = request->options[0], capacity = request->capacity;
+    uint64_t (*blocks_for)(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
+                           uint64_t most) = request->is_public ? kithi_blocked_public_blocks : kithi_blocked_blocks;
     /* KITHI_LANE_COUNTS[first] is the number of lanes that is tried first. For this rate it is usually the one that
      * needs the fewest blocks. It then takes little time to find out that the others need more (kithi_blocked_blocks).
      * If several need equally many blocks, the fewest lanes are used. */
@@ -43,13 +47,11 @@ static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cell
     size_t expected = rate > (bits ? 0.018 : 0.009) ? 0 : rate > (bits ? 0.00015 : 4e-6) ? 1 : 2;
     size_t first = given != 0 ? (size_t)given - 1 : expected;
     unsigned best_lanes = KITHI_LANE_COUNTS[first];
-    uint64_t best_blocks =
-        kithi_blocked_blocks(best_lanes, block_cells / best_lanes, capacity, rate, counts, KITHI_BLOCKS_MAX);
+    uint64_t best_blocks = blocks_for(best_lanes, block_cells / best_lanes, capacity, rate, counts, KITHI_BLOCKS_MAX);
     for (size_t i = 0; i < KITHI_LANE_COUNTS_COUNT && given == 0; i++) {
         unsigned lanes = KITHI_LANE_COUNTS[i];
         uint64_t most = best_blocks == 0 ? KITHI_BLOCKS_MAX : best_blocks - (lanes > best_lanes);
-        uint64_t blocks =
-            i == first ? 0 : kithi_blocked_blocks(lanes, block_cells / lanes, capacity, rate, counts, most);
+        uint64_t blocks = i == first ? 0 : blocks_for(lanes, block_cells / lanes, capacity, rate, counts, most);
         if (blocks != 0) {
             best_blocks = blocks;
             best_lanes = lanes;
@@ -118,6 +120,9 @@ typedef struct kithi_lanes_block_ops {
     bool (*raise)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
     bool (*lower)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
     unsigned (*least)(const uint8_t *block, uint64_t digest, unsigned lanes); /* the least counter of the key */
+    /* The product of the numbers of cells in use in all lanes; if a full block has 2^80, divided by 2^36 and rounded
+     * down. */
+    uint64_t (*product)(const uint8_t *block, unsigned lanes);
 } kithi_lanes_block_ops;
 
 /* The arguments of an operation. Each operation reads only those that it needs. */
@@ -134,6 +139,18 @@ typedef struct kithi_lanes_args {
 } kithi_lanes_args;
 
 typedef uint64_t kithi_lanes_operation(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes);
+
+/* Returns the weight of a block (filters/common/crowding.h). `product` is as in kithi_lanes_block_ops; in a full block
+ * it is lane_cells^lanes. */
+KITHI_INLINE uint64_t kithi_lanes_weight(const uint8_t *block,
+                                         uint64_t (*product)(const uint8_t *block, unsigned lanes), unsigned cell_bits,
+                                         unsigned lanes) {
+    unsigned full_log2 = lanes * (lanes == 4 ? 7 : lanes == 8 ? 6 : 5) - (cell_bits == 4 ? 2 * lanes : 0);
+    if (full_log2 == 80) /* `product` has divided it by 2^36 already */
+        return product(block, lanes);
+    return full_log2 > KITHI_WEIGHT_BITS ? product(block, lanes) >> (full_log2 - KITHI_WEIGHT_BITS)
+                                         : product(block, lanes) << (KITHI_WEIGHT_BITS - full_log2);
+}
 
 /* Calls `operation` with the filter's number of lanes as a constant, so that it is compiled three times. The usual
  * number, 8, is tested first and takes no jump: an operation on one key is so short that each jump taken counts. */

@@ -1,6 +1,8 @@
 /* chosen.c: prints keys that attack a filter, as someone who knows its hash and its size can choose them.
  *
  *     chosen fill FILE COUNT     keys that set only bits that are 0: the filter fills with fewer keys than planned
+ *     chosen patient FILE COUNT GREEDY
+ *                                records of 8 bytes: those of chosen_patient() in tests/chosen.h
  *     chosen crowd FILE COUNT    keys that fill the first half of the cells and leave the others empty: in a blocked
  *                                filter every key is found in every block there
  *
@@ -11,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "chosen.h"
 
 enum { CELLS_MAX = 64 };
 
@@ -47,14 +51,33 @@ static cells cells_of(kith_filter *scratch, uint64_t digest) {
     return c;
 }
 
+/* Prints keys that raise the rate although a guard looks at every 128th key. */
+static void print_patient(kith_filter *scratch, uint64_t wanted, uint64_t greedy) {
+    chosen c = {.prng = {5}, .hash = &scratch->head.hash};
+    scratch->crowding.off = true; /* no guard but the fill limit */
+    for (uint64_t i = 0; i < wanted; i++) {
+        chosen_patient(&c, scratch, i, greedy);
+        if (fwrite(&c.key, sizeof c.key, 1, stdout) != 1)
+            end("cannot write");
+        must(kith_filter_add_digest(scratch, c.digest, NULL));
+    }
+}
+
 int main(int argc, char **argv) {
-    if (argc != 4)
-        end("usage: chosen fill|crowd FILE COUNT");
+    bool patient = argc == 5 && strcmp(argv[1], "patient") == 0;
+    if (argc != 4 && !patient)
+        end("usage: chosen fill|crowd FILE COUNT, chosen patient FILE COUNT GREEDY");
     bool crowd = strcmp(argv[1], "crowd") == 0;
     size_t wanted = strtoull(argv[3], NULL, 10);
     kith_filter *empty, *scratch;
     must(kith_filter_open(argv[2], KITH_OPEN_DEFAULT, NULL, &empty));
     must(kith_filter_create_like(empty, NULL, &scratch));
+    if (patient) {
+        print_patient(scratch, wanted, strtoull(argv[4], NULL, 10));
+        kith_filter_free(scratch);
+        kith_filter_free(empty);
+        return fflush(stdout) == 0 ? 0 : 2;
+    }
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
     must(kith_filter_stats_of(empty, &stats));
     kith_plan plan = KITH_PLAN_INIT;
