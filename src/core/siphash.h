@@ -55,17 +55,22 @@ static inline void kithi_sip_absorb(kithi_sip_state *s, uint64_t word) {
     s->v0 ^= word;
 }
 
+/* Absorbs the last word (kithi_sip_last) and returns the hash. */
+static inline uint64_t kithi_sip_finish(kithi_sip_state *s, uint64_t last) {
+    kithi_sip_absorb(s, last);
+    s->v2 ^= 0xff;
+    for (int i = 0; i < 4; i++)
+        kithi_sip_round(s);
+    return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
+}
+
 static inline uint64_t kithi_siphash(const uint8_t secret[16], const uint8_t *bytes, size_t byte_count) {
     uint64_t k0 = kithi_load64(secret), k1 = kithi_load64(secret + 8);
     kithi_sip_state s = {k0 ^ KITHI_SIP_V0, k1 ^ KITHI_SIP_V1, k0 ^ KITHI_SIP_V2, k1 ^ KITHI_SIP_V3};
     size_t whole = byte_count & ~(size_t)7;
     for (size_t i = 0; i < whole; i += 8)
         kithi_sip_absorb(&s, kithi_load64(bytes + i));
-    kithi_sip_absorb(&s, kithi_sip_last(bytes, byte_count));
-    s.v2 ^= 0xff;
-    for (int i = 0; i < 4; i++)
-        kithi_sip_round(&s);
-    return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+    return kithi_sip_finish(&s, kithi_sip_last(bytes, byte_count));
 }
 
 #endif

@@ -5,18 +5,20 @@
 #include "filters/fuse_lookup.h"
 #include "kind.h"
 
-/* The seed of try 1, 2, … to build a shard. Never 0: that is the seed of a shard without keys. */
-static inline uint64_t kithi_fuse_seed(unsigned try) {
-    return kithi_mix(try * KITHI_GOLDEN);
+/* A shard of this many keys or more has fewer tries, and one of KITHI_FUSE_LARGE_KEYS or more fewer still: see
+ * fuse_build.c. */
+#define KITHI_FUSE_SMALL_KEYS 10000
+#define KITHI_FUSE_LARGE_KEYS 250000
+
+/* The seed of the first try to build a shard. */
+static inline uint64_t kithi_fuse_first_seed(void) {
+    return kithi_mix(KITHI_GOLDEN);
 }
 
 /* The function `build` of kithi_kind. */
-kith_status kithi_fuse_build(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n);
+kith_status kithi_fuse_build(kith_filter *f, unsigned attempt, uint64_t region, const uint64_t *digests, size_t n);
 
 /* The function `build_bytes` of kithi_kind. */
 uint64_t kithi_fuse_build_bytes(const kithi_geometry *g, size_t n);
-
-/* Returns whether kithi_fuse_build() can have used this seed. */
-bool kithi_fuse_seed_valid(uint64_t seed);
 
 #endif
