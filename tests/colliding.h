@@ -19,7 +19,7 @@
 #include "splitmix.h"
 
 enum {
-    COLLIDING_PLANS = 8,      /* the most attempts of the builder */
+    COLLIDING_PLANS = 8, /* the most attempts that a builder may make */
     COLLIDING_FUSE_SEEDS = 64,
     COLLIDING_FUSE_KEYS = 2, /* per seed */
     COLLIDING_RIBBON_SEEDS = 7,
@@ -100,14 +100,19 @@ static inline uint64_t colliding_ribbon_digest(const kithi_ribbon_geometry *g, u
     }
 }
 
-/* Sets `digests` to the chosen ones for seed `number` = 0, 1, … of the seeds that everybody knows: COLLIDING_FUSE_KEYS
- * of them or COLLIDING_RIBBON_KEYS. The first seed is the one that a construction begins with. */
+/* Seed `number` = 0, 1, … of those that everybody knows. The first is the one that a construction begins with. */
+static inline uint64_t colliding_seed(bool fuse, unsigned number) {
+    return fuse ? kithi_mix((number + 1) * KITHI_GOLDEN) : 3 * number * KITHI_GOLDEN;
+}
+
+/* Sets `digests` to the chosen ones for seed `number` = 0, 1, …: COLLIDING_FUSE_KEYS of them or
+ * COLLIDING_RIBBON_KEYS. */
 static inline void colliding_digests(const kithi_geometry plans[COLLIDING_PLANS], bool fuse, unsigned number,
                                      uint64_t *random, uint64_t *digests) {
     if (fuse)
-        colliding_fuse_pair(plans, kithi_mix((number + 1) * KITHI_GOLDEN), random, digests);
+        colliding_fuse_pair(plans, colliding_seed(true, number), random, digests);
     for (unsigned i = 0; !fuse && i < COLLIDING_RIBBON_KEYS; i++)
-        digests[i] = colliding_ribbon_digest(&plans[number].ribbon, 3 * number * KITHI_GOLDEN, random);
+        digests[i] = colliding_ribbon_digest(&plans[number].ribbon, colliding_seed(false, number), random);
 }
 
 /* ---- keys ---- */
