@@ -27,7 +27,7 @@
  * Attempts. If a shard cannot be built with any of the seeds that are tried (fuse_build.c), the builder plans the filter
  * again and starts the next attempt (kithi_request.attempt):
  *
- *     attempt 1    1/16 more cells in segments that are twice as long, so that fewer seeds fail
+ *     attempt 1    1/8 more cells in segments that are eight times as long, so that far fewer seeds fail
  *     attempt 2    like attempt 0, but with a single shard for all keys
  *     attempt 3    like attempt 1, but with a single shard for all keys
  *
@@ -65,21 +65,23 @@ static const kith_option OPTIONS[] = {
  * where Graf and Lemire have 2.25. With their constant the segments are longer, and sometimes so few that most seeds
  * fail. For example, 11,521 keys would get 14 segments of 1,024 cells (12 that can hold the first cell of a key, and 2
  * more), and only about one seed in 90 would succeed. With 1.75, the length doubles only when there are enough
- * segments.
+ * segments. Graf and Lemire have 10^6 and 6 * 10^5 for all n. With a little more space, at most 1%, large shards rarely
+ * need another seed, so that few seeds are enough for them (fuse_build.c).
  *
- * Retries have room to spare. Segments that are twice as long then make it less likely that two keys have the same
+ * A retry has room to spare, so that its segments can be longer. That makes it less likely that two keys have the same
  * cells. */
 static void choose_segments(double n, bool retry, kithi_fuse_geometry *g) {
     n = n > 2 ? n : 2;
+    bool large = n >= KITHI_FUSE_LARGE_KEYS;
     double log2_segment, cells_per_key;
     if (g->arity == 3) {
         log2_segment = floor(log(n) / log(3.33) + 1.75);
-        cells_per_key = fmax(1.125, 0.875 + 0.25 * log(1e6) / log(n));
+        cells_per_key = fmax(1.125, 0.875 + 0.25 * log(large ? 1.3e6 : 1e6) / log(n));
     } else {
         log2_segment = floor(log(n) / log(2.91) - 0.5);
-        cells_per_key = fmax(1.075, 0.77 + 0.305 * log(6e5) / log(n));
+        cells_per_key = fmax(1.075, 0.77 + 0.305 * log(large ? 9e5 : 6e5) / log(n));
     }
-    g->segment_cells = (uint64_t)exp2(fmax(log2_segment + retry, 0));
+    g->segment_cells = (uint64_t)exp2(fmax(log2_segment + (retry ? 3 : 0), 0));
     if (g->segment_cells > kithi_fuse_segment_max(g->arity))
         g->segment_cells = kithi_fuse_segment_max(g->arity);
     uint64_t all_segments = (uint64_t)ceil(round(n * cells_per_key) / (double)g->segment_cells);
@@ -90,7 +92,7 @@ static void choose_segments(double n, bool retry, kithi_fuse_geometry *g) {
 static double shard_keys(const kithi_request *request, uint64_t shards) {
     double mean = (double)request->capacity / (double)shards;
     double keys = shards == 1 ? mean : ceil(mean + SPREAD * sqrt(mean));
-    return request->attempt % 2 == 0 ? keys : ceil(keys * 17 / 16);
+    return KITHI_FUSE_IS_RETRY(request->attempt) ? ceil(keys * 9 / 8) : keys;
 }
 
 /* Returns whether this attempt is made, for a filter that has `shards` shards in attempt 0. */
@@ -119,7 +121,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     double keys = shard_keys(request, g.shards);
     if (keys > 0.8 * (double)KITHI_FUSE_SHARD_CELLS_LIMIT) /* there are 1.125 cells per key */
         return KITH_E_TOO_LARGE;
-    choose_segments(keys, request->attempt % 2 != 0, &g);
+    choose_segments(keys, KITHI_FUSE_IS_RETRY(request->attempt), &g);
     if (log2((double)kithi_fuse_shard_cells(&g)) + log2((double)g.shards) + (double)g.cell_bits > DIGEST_BITS)
         return KITH_E_DIGEST_BITS;
     head->params[KITHI_PARAM_FUSE_CELL_BITS] = g.cell_bits;

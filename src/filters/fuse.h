@@ -5,12 +5,15 @@
 #include "filters/fuse_lookup.h"
 #include "kind.h"
 
-/* A shard of this many keys or more has fewer tries, and one of KITHI_FUSE_LARGE_KEYS or more fewer still: see
- * fuse_build.c. */
+/* The more keys a shard has, the fewer tries are made to build it: the number changes at these (fuse_build.c). */
 #define KITHI_FUSE_SMALL_KEYS 10000
-#define KITHI_FUSE_LARGE_KEYS 250000
+#define KITHI_FUSE_LARGE_KEYS 100000
+#define KITHI_FUSE_HUGE_KEYS 300000
 
-/* The seed of the first try to build a shard. */
+/* Whether a filter of this attempt has more space than planned: see fuse.c. */
+#define KITHI_FUSE_IS_RETRY(attempt) ((attempt) % 2 != 0)
+
+/* The seed of the first try to build a shard in attempt 0. */
 static inline uint64_t kithi_fuse_first_seed(void) {
     return kithi_mix(KITHI_GOLDEN);
 }

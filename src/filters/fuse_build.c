@@ -19,20 +19,24 @@
  * with another seed. Equal digests can never be peeled, so a shard that was built has none, and it is enough to look
  * for them after a failure.
  *
- * The first seed is always the same, so whoever chooses the digests can make the first try fail. The seeds of later
- * tries depend on all digests of the shard (core/late_seeds.h), so these tries fail only by chance.
+ * In attempt 0 (see fuse.c), the first seed is always the same, so whoever chooses the digests can make the first try
+ * fail. All other seeds depend on all digests of the shard (core/late_seeds.h), so these tries fail only by chance.
  *
  * How often a try fails was measured for the segments that choose_segments() in fuse.c chooses, with the largest number
  * of keys for each number of segments, which has the fewest cells per key:
  *
- *     keys                  3 cells per key            4 cells per key             tries
- *     up to 10,000          19% (6,457 keys)           48% (14 keys)               64
- *     up to 250,000         3.6% (20,085 keys)         3.1% (215,896 keys)         16
- *     more, attempt 0       13% (1,004,885 keys)       15% (626,783 keys)          8
- *     more, later attempts  less than 1% (both)                                 4
+ *     keys             tries    3 cells per key            4 cells per key
+ *     up to 10,000     64       19% (6,457 keys)           48% (14 keys)
+ *     up to 100,000    16       3.6% (20,085 keys)         1.3% (20,187 keys)
+ *     up to 300,000    8        2.5% (222,290 keys)        0.4% (215,736 keys)
+ *     more             4        1.4% (1,405,383 keys)      0.6% (500,479 keys)
  *
- * (For most numbers of keys above 250,000, it is 1% or less in attempt 0.) Fewer tries for more keys bound the time that
- * a list takes for which all of them fail. All tries together fail with a probability below 10^-17.
+ * A list for which all tries fail must not take much longer than another: that is why large shards have few tries. They
+ * have another attempt instead, with more space, where only keys with the same cells make a try fail. With 3 cells per
+ * key, that is at most 0.04% of the lists (computed), and fewer with 4. There are 3 tries, or 2 for 300,000 keys and more.
+ *
+ * So all tries fail with a probability below 10^-14, and below 10^-20 for up to 300,000 keys. Attempt 0, and with it the
+ * planned size, fails with a probability below 10^-7.
  *
  * The result does not depend on the order of the digests: the XORs do not, and the queue is filled in the order of the
  * cells.
@@ -219,7 +223,9 @@ static unsigned tries_of(size_t n, unsigned attempt) {
         return 64;
     if (n < KITHI_FUSE_LARGE_KEYS)
         return 16;
-    return attempt == 0 ? 8 : 4;
+    if (n < KITHI_FUSE_HUGE_KEYS)
+        return KITHI_FUSE_IS_RETRY(attempt) ? 3 : 8;
+    return KITHI_FUSE_IS_RETRY(attempt) ? 2 : 4;
 }
 
 kith_status kithi_fuse_build(kith_filter *f, unsigned attempt, uint64_t region, const uint64_t *digests, size_t n) {
@@ -231,9 +237,9 @@ kith_status kithi_fuse_build(kith_filter *f, unsigned attempt, uint64_t region, 
     kithi_late_seeds late;
     uint64_t seed = kithi_fuse_first_seed();
     bool fits = n <= w.cells; /* otherwise no seed can succeed */
-    bool built = fits && try_seed(g, &w, digests, n, seed, cells);
+    bool built = fits && attempt == 0 && try_seed(g, &w, digests, n, seed, cells);
     bool distinct = built || kithi_late_seeds_of(digests, n, w.hashes, w.xors, w.cells, &late);
-    for (unsigned try = 2; fits && distinct && !built && try <= tries_of(n, attempt); try++) {
+    for (unsigned try = attempt == 0 ? 2 : 1; fits && distinct && !built && try <= tries_of(n, attempt); try++) {
         memset(w.xors, 0, (size_t)w.cells * sizeof *w.xors);
         memset(w.counts, 0, (size_t)w.cells);
         seed = kithi_late_seed(&late, attempt, try);

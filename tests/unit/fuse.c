@@ -214,7 +214,7 @@ TEST(a_later_attempt_has_more_cells_and_at_last_a_single_shard) {
         CHECK_EQ_U64(kind->regions(&head[attempt]), attempt < 2 ? 8 : 1);
         CHECK(attempt == 2 || head[attempt].body_bytes > head[attempt - 1].body_bytes);
         kithi_fuse_geometry even = kind->decode(&head[attempt & ~1u]).fuse, odd = kind->decode(&head[attempt]).fuse;
-        CHECK(attempt % 2 == 0 || odd.segment_cells == 2 * even.segment_cells);
+        CHECK(attempt % 2 == 0 || odd.segment_cells == 8 * even.segment_cells);
     }
     CHECK_STATUS(kithi_plan_again(&spec, &head[0], 4, &head[1]), KITH_E_FULL);
     spec.max_bytes = head[0].body_bytes + 100000;

@@ -50,7 +50,7 @@ static kithi_head head_of(const kith_filter_spec *spec) {
 }
 
 TEST(a_plan_for_another_attempt_keeps_what_the_caller_chose_and_the_limits) {
-    enum { KEYS = 300000 };
+    enum { KEYS = 100000 };
     static const kith_note NOTES[] = {{"source", "test"}};
     kith_filter_spec spec = spec_of("fuse", NULL);
     kith_plan plan;

@@ -172,8 +172,8 @@ TEST(chosen_digests_neither_prevent_a_build_nor_make_it_larger) {
 TEST(a_refusal_takes_a_bounded_number_of_tries_and_changes_nothing) {
     static const struct {
         size_t honest;
-        unsigned late_tries; /* without the first of each attempt */
-    } CASES[] = {{0, 63}, {9000, 63}, {10000, 15}, {100000, 15}, {260000, 7 + 3}, {1000000, 7 + 3}};
+        unsigned late_tries; /* without the first */
+    } CASES[] = {{0, 63}, {9000, 63}, {10000, 15}, {99000, 15}, {100000, 7 + 3}, {290000, 7 + 3}, {1000000, 3 + 2}};
     seeds_are = KNOWN_TO_FUSE;
     for (unsigned v = 0; v < 2; v++) {
         for (size_t i = 0; i < LENGTH(CASES) - (UNDER_SANITIZER ? 1 : 0); i++) {
