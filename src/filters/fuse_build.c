@@ -28,7 +28,7 @@
  *     keys             tries    3 cells per key            4 cells per key
  *     up to 10,000     64       19% (6,457 keys)           48% (14 keys)
  *     up to 100,000    16       3.6% (20,085 keys)         1.3% (20,187 keys)
- *     up to 300,000    8        2.5% (222,290 keys)        0.4% (215,736 keys)
+ *     up to 300,000    7        2.5% (222,290 keys)        0.4% (215,736 keys)
  *     more             4        1.4% (1,405,383 keys)      0.6% (500,479 keys)
  *
  * A list for which all tries fail must not take much longer than another: that is why large shards have few tries. They
@@ -224,7 +224,7 @@ static unsigned tries_of(size_t n, unsigned attempt) {
     if (n < KITHI_FUSE_LARGE_KEYS)
         return 16;
     if (n < KITHI_FUSE_HUGE_KEYS)
-        return KITHI_FUSE_IS_RETRY(attempt) ? 3 : 8;
+        return KITHI_FUSE_IS_RETRY(attempt) ? 3 : 7;
     return KITHI_FUSE_IS_RETRY(attempt) ? 2 : 4;
 }
 

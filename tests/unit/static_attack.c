@@ -173,7 +173,7 @@ TEST(a_refusal_takes_a_bounded_number_of_tries_and_changes_nothing) {
     static const struct {
         size_t honest;
         unsigned late_tries; /* without the first */
-    } CASES[] = {{0, 63}, {9000, 63}, {10000, 15}, {99000, 15}, {100000, 7 + 3}, {290000, 7 + 3}, {1000000, 3 + 2}};
+    } CASES[] = {{0, 63}, {9000, 63}, {10000, 15}, {99000, 15}, {100000, 6 + 3}, {290000, 6 + 3}, {1000000, 3 + 2}};
     seeds_are = KNOWN_TO_FUSE;
     for (unsigned v = 0; v < 2; v++) {
         for (size_t i = 0; i < LENGTH(CASES) - (UNDER_SANITIZER ? 1 : 0); i++) {
