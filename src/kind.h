@@ -119,8 +119,9 @@ typedef struct kithi_kind {
     /* A kind has exactly one of the next two: `add`, or `build` if it is static. */
     kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new may be NULL */
     /* Static kinds: builds region `region` of an empty filter from all the digests that belong to it. `attempt` is the
-     * one of the request that the filter was planned for. The result must not depend on the order of the digests. Runs on several threads at once, for different regions of one filter, so it must not
-     * change anything outside the bytes of the region. (The caller sets head.count.)
+     * one of the request that the filter was planned for. The result must not depend on the order of the digests. Runs
+     * on several threads at once, for different regions of one filter, so it must not change anything outside the bytes
+     * of the region. (The caller sets head.count.)
      *
      * Returns KITH_OK only if the digests are distinct, or
      *   KITH_E_COPIES  two of the digests are equal, and only then. The caller drops repeats and builds every region

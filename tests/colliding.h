@@ -1,5 +1,5 @@
-/* colliding.h: chosen digests with which a static filter cannot be built with the seeds of a list, as someone finds them
- * who knows these seeds and the size of the filter, and the keys that have these digests.
+/* colliding.h: chosen digests with which a static filter cannot be built with the seeds of a list, as someone finds
+ * them who knows these seeds and the size of the filter, and the keys that have these digests.
  *
  *     fuse     two digests whose cells are equal and whose fingerprints differ, for each seed
  *     ribbon   digests whose ribbons start within 80 slots in every level, for each seed: 143 equations at most are

@@ -120,7 +120,8 @@ typedef enum kith_build_flags {
  * fuse, after about ten times as long as usual; ribbon stores it with up to 64 bits more per key.
  *
  * Returns the codes of kith_filter_create() (a static kind is supported here), KITH_E_FULL for such a list, and
- * KITH_E_FULL, KITH_E_COPIES or KITH_E_TOO_LARGE as kith_filter_add() does. If n is 0 and only the rate is given, it returns KITH_E_CAPACITY.
+ * KITH_E_FULL, KITH_E_COPIES or KITH_E_TOO_LARGE as kith_filter_add() does. If n is 0 and only the rate is given, it
+ * returns KITH_E_CAPACITY.
  *
  * Memory while it runs, in addition to the filter:
  *   - for a multiset, and for bloom, blocked and layers of them if the capacity is given, up to 140 MiB in all (and for

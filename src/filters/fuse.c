@@ -24,8 +24,8 @@
  * keys plus 6 standard deviations. A shard gets more keys than that with probability 10^-9. Even then they usually fit,
  * because peeling still works with a few percent more keys.
  *
- * Attempts. If a shard cannot be built with any of the seeds that are tried (fuse_build.c), the builder plans the filter
- * again and starts the next attempt (kithi_request.attempt):
+ * Attempts. If a shard cannot be built with any of the seeds that are tried (fuse_build.c), the builder plans the
+ * filter again and starts the next attempt (kithi_request.attempt):
  *
  *     attempt 1    1/8 more cells in segments that are eight times as long, so that far fewer seeds fail
  *     attempt 2    like attempt 0, but with a single shard for all keys
@@ -33,8 +33,8 @@
  *
  * Attempts 2 and 3 are for digests that are not hashes: if there are several shards, all of these digests may belong to
  * the same one. A single shard can be built from any distinct digests, because their hashes (kithi_fuse_hash) are
- * distinct, too, and depend on the seed. A filter that has a single shard in attempt 0 has no attempts 2 and 3; if it is
- * not large, it has no attempt 1 either, because more seeds are tried in attempt 0.
+ * distinct, too, and depend on the seed. A filter that has a single shard in attempt 0 has no attempts 2 and 3; if it
+ * is not large, it has no attempt 1 either, because more seeds are tried in attempt 0.
  *
  * The seed of a shard without keys is 0, and its cells are 0. fuse_lookup.h says how a hash becomes cells and
  * fingerprint.

@@ -33,10 +33,11 @@
  *
  * A list for which all tries fail must not take much longer than another: that is why large shards have few tries. They
  * have another attempt instead, with more space, where only keys with the same cells make a try fail. With 3 cells per
- * key, that is at most 0.04% of the lists (computed), and fewer with 4. There are 3 tries, or 2 for 300,000 keys and more.
+ * key, that is at most 0.04% of the lists (computed), and fewer with 4. There are 3 tries, or 2 for 300,000 keys and
+ * more.
  *
- * So all tries fail with a probability below 10^-14, and below 10^-20 for up to 300,000 keys. Attempt 0, and with it the
- * planned size, fails with a probability below 10^-7.
+ * So all tries fail with a probability below 10^-14, and below 10^-20 for up to 300,000 keys. Attempt 0, and with it
+ * the planned size, fails with a probability below 10^-7.
  *
  * The result does not depend on the order of the digests: the XORs do not, and the queue is filled in the order of the
  * cells.

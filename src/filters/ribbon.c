@@ -47,8 +47,8 @@
  *     attempt 2    like attempt 0, but with a single shard for all keys
  *     attempt 3    like attempt 1, but with a single shard, and the stash has space for all keys: they always fit
  *
- * Attempts 1 and 2 are not made for a filter that has a single shard in attempt 0. Attempt 2 is for digests that are not
- * hashes: if there are several shards, all of these digests may belong to the same one.
+ * Attempts 1 and 2 are not made for a filter that has a single shard in attempt 0. Attempt 2 is for digests that are
+ * not hashes: if there are several shards, all of these digests may belong to the same one.
  *
  * Parameters, by index: 0: f; 1 to 3: number of slots of levels 0 to 2; 4: number of digests that the stash has space
  * for; 5: number of shards. */

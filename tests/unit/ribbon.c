@@ -174,8 +174,8 @@ TEST(keys_that_no_level_accepts_are_found_in_the_stash) {
     free(digests);
 }
 
-/* Digests that all have the same start at level 0 with the first seed, which only a program can find that knows the hash
- * function. Half of the filter would be unused then, so another seed is needed. */
+/* Digests that all have the same start at level 0 with the first seed, which only a program can find that knows the
+ * hash function. Half of the filter would be unused then, so another seed is needed. */
 TEST(digests_that_collide_at_one_level_can_be_built_too) {
     enum { N = 20000 };
     uint64_t *digests = random_digests(10, N);

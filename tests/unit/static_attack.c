@@ -1,5 +1,5 @@
-/* Static filters from digests that were chosen to prevent the build (tests/colliding.h), and lists that are changed until
- * they have seeds that were chosen before. */
+/* Static filters from digests that were chosen to prevent the build (tests/colliding.h), and lists that are changed
+ * until they have seeds that were chosen before. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -303,8 +303,8 @@ TEST(appending_digests_until_the_seeds_are_chosen_ones_does_not_pay) {
 }
 
 /* What is left: a list that fails with all of its own seeds by chance. The search for one goes on until the k-th try
- * fails; it takes p^(1 - k) lists, where p is how often a list fails with one seed. p is largest for 14 keys and 4 cells
- * per key (filters/fuse_build.c): 48%. The tries of a list are independent. */
+ * fails; it takes p^(1 - k) lists, where p is how often a list fails with one seed. p is largest for 14 keys and 4
+ * cells per key (filters/fuse_build.c): 48%. The tries of a list are independent. */
 TEST(each_further_try_makes_a_list_that_fails_as_much_rarer_as_the_one_before) {
     enum { HONEST = 12, N = HONEST + COLLIDING_FUSE_KEYS, DEPTH = 6 };
     unsigned lists = check_soak() ? 1000000 : UNDER_SANITIZER ? 4000 : 50000, failed[DEPTH + 1] = {0};
@@ -330,8 +330,8 @@ TEST(each_further_try_makes_a_list_that_fails_as_much_rarer_as_the_one_before) {
     }
 }
 
-/* A list cannot raise the probability of failure by its structure: with unknown seeds, lists with regular distances fail
- * as often as random ones. */
+/* A list cannot raise the probability of failure by its structure: with unknown seeds, lists with regular distances
+ * fail as often as random ones. */
 TEST(lists_with_a_structure_fail_as_often_as_random_ones) {
     enum { N = 1025 }; /* with 3 cells per key, 5.5% of the lists of this size fail */
     unsigned lists = check_soak() ? 20000 : UNDER_SANITIZER ? 100 : 1000;

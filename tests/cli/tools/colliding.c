@@ -1,5 +1,5 @@
-/* colliding.c: prints keys with which a static filter cannot be built with the seeds that were once those of every shard,
- * whatever the other keys are.
+/* colliding.c: prints keys with which a static filter cannot be built with the first seed and 63 others that everybody
+ * knows, whatever the other keys are.
  *
  *     colliding KIND OPTIONS RATE HONEST     chosen keys for a filter of HONEST keys besides them, in hex
  *
