@@ -32,7 +32,8 @@ typedef struct kithi_request {
     double rate;
     const uint64_t *options; /* one value per option of the kind; for `layers`, then one per option of the kind of its
                                 layers: see kithi_kind_options_read() in registry.h */
-    unsigned attempt;        /* how many builds of this filter have failed with KITH_E_FULL; 0 before the first build */
+    unsigned attempt;        /* 0, or the number of the attempt at a build if those before it have failed with
+                                KITH_E_FULL */
     bool is_public;          /* the hash has no secret key, so others can choose keys that crowd parts of the filter */
 } kithi_request;
 
@@ -93,7 +94,7 @@ typedef struct kithi_kind {
     /* Chooses head->params for a request; the caller has checked capacity and rate and copied them to *head. A kind
      * whose build can fail must choose other parameters for each attempt, with which the build is likely to succeed:
      * more space, or fewer regions. Fails with KITH_E_OPTION, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS or
-     * KITH_E_UNSUPPORTED. */
+     * KITH_E_UNSUPPORTED, or with KITH_E_FULL if such a filter has no attempt of this number. */
     kith_status (*choose)(const kithi_request *request, kithi_head *head);
     /* Copies the parameters into a struct with names. It does not check them: head->params may hold anything. */
     kithi_geometry (*decode)(const kithi_head *head);
@@ -121,17 +122,18 @@ typedef struct kithi_kind {
 
     /* A kind has exactly one of the next two: `add`, or `build` if it is static. */
     kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new may be NULL */
-    /* Static kinds: builds region `region` of an empty filter from all the digests that belong to it. The result must
-     * not depend on their order. Runs on several threads at once, for different regions of one filter, so it must not
-     * change anything outside the bytes of the region. (The caller sets head.count.)
+    /* Static kinds: builds region `region` of an empty filter from all the digests that belong to it. `attempt` is the
+     * one of the request that the filter was planned for. The result must not depend on the order of the digests. Runs
+     * on several threads at once, for different regions of one filter, so it must not change anything outside the bytes
+     * of the region. (The caller sets head.count.)
      *
      * Returns KITH_OK only if the digests are distinct, or
      *   KITH_E_COPIES  two of the digests are equal, and only then. The caller drops repeats and builds every region
      *                  again
-     *   KITH_E_FULL    these digests do not fit into these parameters. The caller plans again with request.attempt + 1
-     *                  and builds every region again
+     *   KITH_E_FULL    these digests do not fit into these parameters. The caller plans the next attempt and
+     *                  builds every region again
      *   KITH_E_MEMORY */
-    kith_status (*build)(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n);
+    kith_status (*build)(kith_filter *f, unsigned attempt, uint64_t region, const uint64_t *digests, size_t n);
     /* Static kinds: how many bytes build() allocates while it builds a region of n digests. More digests never need
      * less. The builder uses as many threads as its memory limit allows. */
     uint64_t (*build_bytes)(const kithi_geometry *g, size_t n);

@@ -344,9 +344,11 @@ static noreturn void fail_full(const building *b, uint64_t keys) {
     const uint64_t *left;
     size_t left_count;
     const kith_filter *filter = kith_builder_partial(b->builder, &left, &left_count);
-    if (b->a->multiset)
+    if (b->a->multiset && filter != NULL)
         fail("only %s of %s keys fit, because copies of the same key share few slots. Use a larger -n, or -k counting.",
              text_of_integer(kith_filter_count(filter), done), text_of_integer(keys, all));
+    if (filter == NULL) /* of a static kind, which takes all keys or none */
+        fail_static("the filter");
     fail_no_overflow("the filter", filter, full_because(filter, keys));
 }
 
@@ -382,6 +384,9 @@ static void make_filter(building *b) {
         build_check(status);
         if (status == KITH_OK)
             return;
+        bool is_static = (capabilities & KITH_CAN_ADD) == 0;
+        if (is_static && status == KITH_E_TOO_LARGE) /* other attempts would exceed the limit */
+            status = KITH_E_FULL;
         check_filter(b, status);
         capacity += capacity / 4 + 1;
         if (!may_be_larger(a) || capacity / COPIES_CAPACITY_MAX > keys)

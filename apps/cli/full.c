@@ -80,6 +80,12 @@ full_cause full_because(const kith_filter *filter, uint64_t offered) {
     return grows ? FULL_GROWN : FULL_OVERFLOW;
 }
 
+void fail_static(const char *name) {
+    fail("%s: these keys collide with every seed that was tried, so they were probably chosen to prevent it. Use "
+         "--untrusted, which hashes with a secret key, or -k ribbon, which any keys fit into.",
+         name);
+}
+
 void fail_no_overflow(const char *name, const kith_filter *filter, full_cause cause) {
     value_text count, capacity, keys;
     text_of_keys(kith_filter_count(filter), count);

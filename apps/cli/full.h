@@ -27,6 +27,9 @@ full_cause full_because(const kith_filter *filter, uint64_t offered);
  * includes keys that were false positives when they were added. */
 double full_keys(const kith_filter *filter);
 
+/* Ends the tool with an error for a static filter that cannot be built although it has room for all keys. */
+noreturn void fail_static(const char *name);
+
 /* Ends the tool with an error for any cause except FULL_OVERFLOW. `name` is the file, or "the filter". */
 noreturn void fail_no_overflow(const char *name, const kith_filter *filter, full_cause cause);
 

@@ -205,8 +205,8 @@ KITH_API uint64_t kith_builder_left_out(const kith_builder *builder);
  * they are added one by one.
  *
  * Returns the codes of kith_filter_create() (a static kind is supported here), KITH_E_FULL, KITH_E_COPIES or
- * KITH_E_TOO_LARGE as kith_filter_add() does, KITH_E_CAPACITY if there are no keys and only the rate is given,
- * KITH_E_CANCELLED, and the codes for the temporary file (see kith_builder_add_many). */
+ * KITH_E_TOO_LARGE as kith_filter_add() and kith_filter_build() do, KITH_E_CAPACITY if there are no keys and only the
+ * rate is given, KITH_E_CANCELLED, and the codes for the temporary file (see kith_builder_add_many). */
 KITH_API KITH_MUST_USE kith_status kith_builder_finish(kith_builder *builder, kith_filter **filter);
 
 /* Frees the builder with its digests, its temporary file and, if it was not finished, its filter. This is allowed after

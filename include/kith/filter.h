@@ -159,13 +159,18 @@ typedef enum kith_build_flags {
  * first layer. For more digests than fit in memory see kith/builder.h.
  *
  * A static kind is built in shards of about a million keys, which the high bits of the digest select. Its bytes do not
- * depend on the order of the digests. If the digests are hashes, the filter is as large as planned. Digests that are
- * not hashes may nearly all belong to one shard. The filter is then built with another size, at most a third larger.
- * (One exception: an attacker can choose digests that collide in the internal hash of ribbon. Such a filter may have up
- * to 64 bits more per key.) If this size exceeds spec->bytes or spec->max_bytes, the call returns KITH_E_TOO_LARGE.
+ * depend on the order of the digests. If the digests are hashes, the filter is as large as planned, but for one in 10^7
+ * builds of fuse. Digests that are not hashes may nearly all belong to one shard. The filter is then built with another
+ * size, at most a third larger. If this size exceeds spec->bytes or spec->max_bytes, the call returns KITH_E_TOO_LARGE.
  *
- * Returns the codes of kith_filter_create() (a static kind is supported here), and KITH_E_FULL, KITH_E_COPIES or
- * KITH_E_TOO_LARGE as kith_filter_add() does. If n is 0 and only the rate is given, it returns KITH_E_CAPACITY.
+ * A build of a static kind tries several seeds, and all but the first depend on all digests together. So digests that
+ * were chosen to collide cannot prevent the build, unless a complete list was searched for that fails with its own
+ * seeds. docs/security.md has the cost of such a search. For such a list the call returns KITH_E_FULL if the kind is
+ * fuse, after about ten times as long as usual; ribbon stores it with up to 64 bits more per key.
+ *
+ * Returns the codes of kith_filter_create() (a static kind is supported here), KITH_E_FULL for such a list, and
+ * KITH_E_FULL, KITH_E_COPIES or KITH_E_TOO_LARGE as kith_filter_add() does. If n is 0 and only the rate is given, it
+ * returns KITH_E_CAPACITY.
  *
  * Memory while it runs, in addition to the filter:
  *   - for a multiset, and for bloom, blocked and layers of them if the capacity is given, up to 140 MiB in all (and for

@@ -56,7 +56,10 @@ extern "C" {
     X(8, E_DIGEST_BITS, "64-bit digests are too short for this many keys at this rate")                                \
     X(9, E_MEMORY, "out of memory")                                                                                    \
     X(10, E_RANDOM, "cannot read random bytes from the system")                                                        \
-    X(11, E_FULL, "full: the capacity is reached, or there is no free slot for this key; nothing was added")           \
+    X(11, E_FULL,                                                                                                      \
+      "full: the capacity is reached, there is no free slot for this key, or a static filter cannot be built from "    \
+      "these "                                                                                                         \
+      "keys; nothing was added")                                                                                       \
     X(12, E_COPIES, "the filter stores no more copies of this key; nothing was added")                                 \
     X(13, E_ABSENT, "the key is not in the set; nothing was removed")                                                  \
     X(14, E_AMBIGUOUS,                                                                                                 \

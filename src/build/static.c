@@ -12,7 +12,8 @@
  * sorted, too, so that those of a region are contiguous. A single region needs no sorting.
  *
  * If a build fails with KITH_E_FULL, the filter is planned again, with other parameters (kithi_plan_again), and all
- * regions are built again. If the digests are hashes, the probability of such a failure is very small.
+ * regions are built again. If the digests are hashes, the probability of such a failure is very small. An attempt that
+ * cannot be planned is left out.
  *
  * Digests on disk (build/spill.h) are in 256 parts. They are read without their repeats. If the number of regions
  * divides 256, each thread reads the parts of one region and builds this region. If the number of regions is a multiple
@@ -38,7 +39,7 @@
 
 #define PART_DIGESTS 32768 /* the most per part, if possible: they fit in cache while their repeats are found */
 #define PARTS_MIN 64       /* the fewest parts if memory is limited: finding the repeats of a small part needs little */
-#define ATTEMPTS_MAX 8     /* builds, each with other parameters, before KITH_E_FULL is returned */
+#define ATTEMPTS_MAX 4     /* builds, each with other parameters, before KITH_E_FULL is returned */
 
 typedef struct build_job {
     const kith_allocator *allocator;
@@ -54,6 +55,7 @@ typedef struct build_job {
     atomic_int status;       /* the first failure */
 
     kith_filter *filter;
+    unsigned attempt;        /* kithi_request.attempt of its plan */
     kithi_geometry geometry; /* of the filter */
     uint64_t regions;
     _Atomic uint64_t next_region; /* the first region that no thread has taken yet */
@@ -123,7 +125,8 @@ static void build_regions(void *context, unsigned thread) {
     for (uint64_t r; (r = atomic_fetch_add(&job->next_region, 1)) < job->regions && job->status == KITH_OK;) {
         size_t from = region_start(job, r), to = region_start(job, r + 1);
         kith_status status =
-            from == to ? KITH_OK : job->filter->kind->build(job->filter, r, job->digests + from, to - from);
+            from == to ? KITH_OK
+                       : job->filter->kind->build(job->filter, job->attempt, r, job->digests + from, to - from);
         uint64_t done = atomic_fetch_add(&job->done, to - from) + (to - from);
         if (status == KITH_OK && thread == 0 && done < job->count && !report(job, done))
             status = KITH_E_CANCELLED;
@@ -209,7 +212,7 @@ static kith_status build_region_range(build_job *job, uint64_t first_region, uin
         while (count < n && kithi_mulhi(digests[count], job->regions) == r)
             count++;
         if (count > 0)
-            status = job->filter->kind->build(job->filter, r, digests, count);
+            status = job->filter->kind->build(job->filter, job->attempt, r, digests, count);
         digests += count;
         n -= count;
     }
@@ -338,13 +341,17 @@ static kith_status plan_and_build(build_job *job, const kith_filter_spec *given,
     if (job->count > first.capacity)
         return KITH_E_COPIES;
     first.hash = spec.hash;
-    head = first;
-    status = build_attempt(job, &spec, &head);
-    for (unsigned attempt = 1; status == KITH_E_FULL && attempt < ATTEMPTS_MAX; attempt++) {
-        status = kithi_plan_again(&spec, &first, attempt, &head);
-        if (status == KITH_OK)
+    job->attempt = 0;
+    status = build_attempt(job, &spec, &first);
+    bool too_large = false;
+    while (status == KITH_E_FULL && ++job->attempt < ATTEMPTS_MAX) {
+        kith_status planned = kithi_plan_again(&spec, &first, job->attempt, &head);
+        too_large |= planned == KITH_E_TOO_LARGE;
+        if (planned == KITH_OK)
             status = build_attempt(job, &spec, &head);
     }
+    if (status == KITH_E_FULL && too_large)
+        status = KITH_E_TOO_LARGE;
     if (status == KITH_OK)
         *filter = job->filter;
     return status;

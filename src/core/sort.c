@@ -24,3 +24,23 @@ void kithi_sort(uint64_t *numbers, size_t n) {
         sift_down(numbers, 0, end);
     }
 }
+
+void kithi_sort_large(uint64_t *numbers, size_t n, uint64_t *scratch) {
+    size_t next[8][256] = {{0}};
+    for (size_t i = 0; i < n; i++)
+        for (unsigned byte = 0; byte < 8; byte++)
+            next[byte][numbers[i] >> (8 * byte) & 0xff]++;
+    for (unsigned byte = 0; byte < 8; byte++) {
+        size_t before = 0;
+        for (unsigned value = 0; value < 256; value++) {
+            size_t count = next[byte][value];
+            next[byte][value] = before;
+            before += count;
+        }
+    }
+    for (unsigned byte = 0; byte < 8; byte++) { /* an even number of passes ends in `numbers` */
+        uint64_t *from = byte % 2 == 0 ? numbers : scratch, *to = byte % 2 == 0 ? scratch : numbers;
+        for (size_t i = 0; i < n; i++)
+            to[next[byte][from[i] >> (8 * byte) & 0xff]++] = from[i];
+    }
+}

@@ -9,4 +9,7 @@
  * a radix sort of a large array is several times as fast. */
 void kithi_sort(uint64_t *numbers, size_t n);
 
+/* Radix sort, for large arrays: eight passes for any input. `scratch` is another array of n numbers. */
+void kithi_sort_large(uint64_t *numbers, size_t n, uint64_t *scratch);
+
 #endif

@@ -24,11 +24,17 @@
  * keys plus 6 standard deviations. A shard gets more keys than that with probability 10^-9. Even then they usually fit,
  * because peeling still works with a few percent more keys.
  *
- * Attempts. If a shard cannot be built with any of 64 seeds, the builder plans the filter again and starts the next
- * attempt (kithi_request.attempt). Attempts 1, 2 and 3 have 1/16, 1/8 and 3/16 more cells than attempt 0. Attempts 4 to
- * 7 are like 0 to 3, but with a single shard for all keys. They are for digests that are not hashes: if there are
- * several shards, all of these digests may belong to the same one. A single shard can be built from any distinct
- * digests, because their hashes (kithi_fuse_hash) are distinct, too, and depend on the seed.
+ * Attempts. If a shard cannot be built with any of the seeds that are tried (fuse_build.c), the builder plans the
+ * filter again and starts the next attempt (kithi_request.attempt):
+ *
+ *     attempt 1    1/8 more cells in segments that are eight times as long, so that far fewer seeds fail
+ *     attempt 2    like attempt 0, but with a single shard for all keys
+ *     attempt 3    like attempt 1, but with a single shard for all keys
+ *
+ * Attempts 2 and 3 are for digests that are not hashes: if there are several shards, all of these digests may belong to
+ * the same one. A single shard can be built from any distinct digests, because their hashes (kithi_fuse_hash) are
+ * distinct, too, and depend on the seed. A filter that has a single shard in attempt 0 has no attempts 2 and 3; if it
+ * is not large, it has no attempt 1 either, because more seeds are tried in attempt 0.
  *
  * The seed of a shard without keys is 0, and its cells are 0. fuse_lookup.h says how a hash becomes cells and
  * fingerprint.
@@ -44,6 +50,8 @@
 #define SHARD_KEYS_MAX 1482910 /* 2^20.5 */
 #define DIGEST_BITS 60         /* the most bits of a digest that select shard, first cell and fingerprint */
 #define SPREAD 6.0             /* a shard has space for the mean number of keys plus this many standard deviations */
+#define FIRST_UNSHARDED 2      /* this attempt and later ones have a single shard */
+#define LAST_ATTEMPT 3
 
 static const kith_option OPTIONS[] = {
     {"f", "0..32", "0", "fingerprint bits, 4 or more; 0: as many as the rate needs"},
@@ -57,18 +65,23 @@ static const kith_option OPTIONS[] = {
  * where Graf and Lemire have 2.25. With their constant the segments are longer, and sometimes so few that most seeds
  * fail. For example, 11,521 keys would get 14 segments of 1,024 cells (12 that can hold the first cell of a key, and 2
  * more), and only about one seed in 90 would succeed. With 1.75, the length doubles only when there are enough
- * segments. */
-static void choose_segments(double n, kithi_fuse_geometry *g) {
+ * segments. Graf and Lemire have 10^6 and 6 * 10^5 for all n. With a little more space, at most 1%, large shards rarely
+ * need another seed, so that few seeds are enough for them (fuse_build.c).
+ *
+ * A retry has room to spare, so that its segments can be longer. That makes it less likely that two keys have the same
+ * cells. */
+static void choose_segments(double n, bool retry, kithi_fuse_geometry *g) {
     n = n > 2 ? n : 2;
+    bool large = n >= KITHI_FUSE_LARGE_KEYS;
     double log2_segment, cells_per_key;
     if (g->arity == 3) {
         log2_segment = floor(log(n) / log(3.33) + 1.75);
-        cells_per_key = fmax(1.125, 0.875 + 0.25 * log(1e6) / log(n));
+        cells_per_key = fmax(1.125, 0.875 + 0.25 * log(large ? 1.3e6 : 1e6) / log(n));
     } else {
         log2_segment = floor(log(n) / log(2.91) - 0.5);
-        cells_per_key = fmax(1.075, 0.77 + 0.305 * log(6e5) / log(n));
+        cells_per_key = fmax(1.075, 0.77 + 0.305 * log(large ? 9e5 : 6e5) / log(n));
     }
-    g->segment_cells = (uint64_t)exp2(fmax(log2_segment, 0));
+    g->segment_cells = (uint64_t)exp2(fmax(log2_segment + (retry ? 3 : 0), 0));
     if (g->segment_cells > kithi_fuse_segment_max(g->arity))
         g->segment_cells = kithi_fuse_segment_max(g->arity);
     uint64_t all_segments = (uint64_t)ceil(round(n * cells_per_key) / (double)g->segment_cells);
@@ -79,8 +92,14 @@ static void choose_segments(double n, kithi_fuse_geometry *g) {
 static double shard_keys(const kithi_request *request, uint64_t shards) {
     double mean = (double)request->capacity / (double)shards;
     double keys = shards == 1 ? mean : ceil(mean + SPREAD * sqrt(mean));
-    unsigned extra_sixteenths = request->attempt < 4 ? request->attempt : request->attempt - 4;
-    return ceil(keys * (1 + extra_sixteenths / 16.0));
+    return KITHI_FUSE_IS_RETRY(request->attempt) ? ceil(keys * 9 / 8) : keys;
+}
+
+/* Returns whether this attempt is made, for a filter that has `shards` shards in attempt 0. */
+static bool is_made(const kithi_request *request, uint64_t shards) {
+    if (shards == 1)
+        return request->attempt == 0 || (request->attempt == 1 && request->capacity >= KITHI_FUSE_LARGE_KEYS);
+    return request->attempt <= LAST_ATTEMPT;
 }
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -93,12 +112,16 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     while (ldexp(1, -(int)g.cell_bits) > request->rate)
         if (++g.cell_bits > KITHI_FUSE_CELL_BITS_MAX)
             return KITH_E_TOO_LARGE;
-    while (request->attempt < 4 && request->capacity / g.shards > SHARD_KEYS_MAX)
+    while (request->capacity / g.shards > SHARD_KEYS_MAX)
         g.shards *= 2;
+    if (!is_made(request, g.shards))
+        return KITH_E_FULL;
+    if (request->attempt >= FIRST_UNSHARDED)
+        g.shards = 1;
     double keys = shard_keys(request, g.shards);
     if (keys > 0.8 * (double)KITHI_FUSE_SHARD_CELLS_LIMIT) /* there are 1.125 cells per key */
         return KITH_E_TOO_LARGE;
-    choose_segments(keys, &g);
+    choose_segments(keys, KITHI_FUSE_IS_RETRY(request->attempt), &g);
     if (log2((double)kithi_fuse_shard_cells(&g)) + log2((double)g.shards) + (double)g.cell_bits > DIGEST_BITS)
         return KITH_E_DIGEST_BITS;
     head->params[KITHI_PARAM_FUSE_CELL_BITS] = g.cell_bits;
@@ -276,8 +299,6 @@ static const char *check(const kith_filter *f) {
         shards_with_keys += seed != 0;
         if (seed == 0 && !zero_from_bit(shard, 0, g->shard_bytes))
             return "a shard without keys has a cell that is not zero";
-        if (seed != 0 && !kithi_fuse_seed_valid(seed))
-            return "the seed of a shard is not one that construction uses";
         if (!zero_from_bit(shard, used_bits, g->shard_bytes))
             return "a byte after the last cell of a shard is not zero";
     }

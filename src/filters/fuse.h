@@ -5,18 +5,23 @@
 #include "filters/fuse_lookup.h"
 #include "kind.h"
 
-/* The seed of try 1, 2, … to build a shard. Never 0: that is the seed of a shard without keys. */
-static inline uint64_t kithi_fuse_seed(unsigned try) {
-    return kithi_mix(try * KITHI_GOLDEN);
+/* The more keys a shard has, the fewer tries are made to build it: the number changes at these (fuse_build.c). */
+#define KITHI_FUSE_SMALL_KEYS 10000
+#define KITHI_FUSE_LARGE_KEYS 100000
+#define KITHI_FUSE_HUGE_KEYS 300000
+
+/* Whether a filter of this attempt has more space than planned: see fuse.c. */
+#define KITHI_FUSE_IS_RETRY(attempt) ((attempt) % 2 != 0)
+
+/* The seed of the first try to build a shard in attempt 0. */
+static inline uint64_t kithi_fuse_first_seed(void) {
+    return kithi_mix(KITHI_GOLDEN);
 }
 
 /* The function `build` of kithi_kind. */
-kith_status kithi_fuse_build(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n);
+kith_status kithi_fuse_build(kith_filter *f, unsigned attempt, uint64_t region, const uint64_t *digests, size_t n);
 
 /* The function `build_bytes` of kithi_kind. */
 uint64_t kithi_fuse_build_bytes(const kithi_geometry *g, size_t n);
-
-/* Returns whether kithi_fuse_build() can have used this seed. */
-bool kithi_fuse_seed_valid(uint64_t seed);
 
 #endif

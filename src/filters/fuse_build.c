@@ -16,14 +16,28 @@
  *             none of them is affected.
  *
  * Peeling may end with some keys left: each cell of these keys has two or more of them. The shard is then tried again
- * with the next seed. Equal digests can never be peeled, so a shard that was built has none, and it is enough to look
+ * with another seed. Equal digests can never be peeled, so a shard that was built has none, and it is enough to look
  * for them after a failure.
  *
- * How often a second seed is needed was measured for the segments that choose_segments() in fuse.c chooses, with the
- * largest number of keys for each number of segments. With 3 cells per key, at most a fifth of the sets of keys need
- * it; the worst cases are sets of 2,124 and of 6,457 keys. With 4 cells per key, up to 48% of the sets of 3 to 42 keys
- * need it; the worst case is sets of 14 keys. Sets of 10^6 keys rarely need it. TRIES seeds in a row fail with a
- * probability below 10^-20.
+ * In attempt 0 (see fuse.c), the first seed is always the same, so whoever chooses the digests can make the first try
+ * fail. All other seeds depend on all digests of the shard (core/late_seeds.h), so these tries fail only by chance.
+ *
+ * How often a try fails was measured for the segments that choose_segments() in fuse.c chooses, with the largest number
+ * of keys for each number of segments, which has the fewest cells per key:
+ *
+ *     keys             tries    3 cells per key            4 cells per key
+ *     up to 10,000     64       19% (6,457 keys)           48% (14 keys)
+ *     up to 100,000    16       3.6% (20,085 keys)         1.3% (20,187 keys)
+ *     up to 300,000    7        2.5% (222,290 keys)        0.4% (215,736 keys)
+ *     more             4        1.4% (1,405,383 keys)      0.6% (500,479 keys)
+ *
+ * A list for which all tries fail must not take much longer than another: that is why large shards have few tries. They
+ * have another attempt instead, with more space, where only keys with the same cells make a try fail. With 3 cells per
+ * key, that is at most 0.04% of the lists (computed), and fewer with 4. There are 3 tries, or 2 for 300,000 keys and
+ * more.
+ *
+ * So all tries fail with a probability below 10^-14, and below 10^-20 for up to 300,000 keys. Attempt 0, and with it
+ * the planned size, fails with a probability below 10^-7.
  *
  * The result does not depend on the order of the digests: the XORs do not, and the queue is filled in the order of the
  * cells.
@@ -33,9 +47,7 @@
 
 #include <string.h>
 
-#include "core/sort.h"
-
-enum { TRIES = 64 };
+#include "core/late_seeds.h"
 
 /* A byte holds the number of keys of a cell and the XOR of its positions in them: keys * ONE_KEY + XOR. POSITION_MASK
  * is the mask of the XOR. */
@@ -186,7 +198,8 @@ KITHI_INLINE void assign(const kithi_fuse_geometry *g, const workspace *w, size_
     }
 }
 
-KITHI_INLINE bool try_seed(const kithi_fuse_geometry *g, workspace *w, size_t n, uint8_t *cells, unsigned arity) {
+KITHI_INLINE bool peel_and_assign(const kithi_fuse_geometry *g, workspace *w, size_t n, uint8_t *cells,
+                                  unsigned arity) {
     if (!count_keys(g, w, n, arity) || peel(g, w, arity) != n)
         return false;
     if (g->cell_bits == 8)
@@ -198,46 +211,43 @@ KITHI_INLINE bool try_seed(const kithi_fuse_geometry *g, workspace *w, size_t n,
     return true;
 }
 
-static bool has_repeats(const uint64_t *digests, size_t n, uint64_t *sorted) {
-    memcpy(sorted, digests, n * sizeof *sorted);
-    kithi_sort(sorted, n);
-    for (size_t i = 1; i < n; i++)
-        if (sorted[i - 1] == sorted[i])
-            return true;
-    return false;
+/* The arrays of the workspace that are indexed by cell must be 0. */
+static bool try_seed(const kithi_fuse_geometry *g, workspace *w, const uint64_t *digests, size_t n, uint64_t seed,
+                     uint8_t *cells) {
+    sort_hashes(g, digests, n, seed, w->hashes);
+    return g->arity == 3 ? peel_and_assign(g, w, n, cells, 3) : peel_and_assign(g, w, n, cells, 4);
 }
 
-kith_status kithi_fuse_build(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n) {
+/* How often a shard of n keys is tried: see the table above. */
+static unsigned tries_of(size_t n, unsigned attempt) {
+    if (n < KITHI_FUSE_SMALL_KEYS)
+        return 64;
+    if (n < KITHI_FUSE_LARGE_KEYS)
+        return 16;
+    if (n < KITHI_FUSE_HUGE_KEYS)
+        return KITHI_FUSE_IS_RETRY(attempt) ? 3 : 7;
+    return KITHI_FUSE_IS_RETRY(attempt) ? 2 : 4;
+}
+
+kith_status kithi_fuse_build(kith_filter *f, unsigned attempt, uint64_t region, const uint64_t *digests, size_t n) {
     const kithi_fuse_geometry *g = &f->geometry.fuse;
     workspace w;
     if (!workspace_open(f, n, &w))
         return KITH_E_MEMORY;
-    uint8_t *shard = f->body + region * g->shard_bytes;
-    kith_status status = KITH_E_FULL;
-    for (unsigned try = 1; try <= TRIES && status == KITH_E_FULL; try++) {
-        if (try == 2 && has_repeats(digests, n, w.hashes))
-            status = KITH_E_COPIES;
-        if (status == KITH_E_COPIES || (try > 1 && n > w.cells)) /* no seed can succeed */
-            break;
-        if (try > 1) {
-            memset(w.xors, 0, (size_t)w.cells * sizeof *w.xors);
-            memset(w.counts, 0, (size_t)w.cells);
-        }
-        uint64_t seed = kithi_fuse_seed(try);
-        sort_hashes(g, digests, n, seed, w.hashes);
-        uint8_t *cells = shard + KITHI_FUSE_SEED_BYTES;
-        if (g->arity == 3 ? try_seed(g, &w, n, cells, 3) : try_seed(g, &w, n, cells, 4)) {
-            kithi_store64(shard, seed);
-            status = KITH_OK;
-        }
+    uint8_t *shard = f->body + region * g->shard_bytes, *cells = shard + KITHI_FUSE_SEED_BYTES;
+    kithi_late_seeds late;
+    uint64_t seed = kithi_fuse_first_seed();
+    bool fits = n <= w.cells; /* otherwise no seed can succeed */
+    bool built = fits && attempt == 0 && try_seed(g, &w, digests, n, seed, cells);
+    bool distinct = built || kithi_late_seeds_of(digests, n, w.hashes, w.xors, w.cells, &late);
+    for (unsigned try = attempt == 0 ? 2 : 1; fits && distinct && !built && try <= tries_of(n, attempt); try++) {
+        memset(w.xors, 0, (size_t)w.cells * sizeof *w.xors);
+        memset(w.counts, 0, (size_t)w.cells);
+        seed = kithi_late_seed(&late, attempt, try);
+        built = try_seed(g, &w, digests, n, seed, cells);
     }
+    if (built)
+        kithi_store64(shard, seed);
     kithi_release(&f->allocator, w.memory, w.bytes);
-    return status;
-}
-
-bool kithi_fuse_seed_valid(uint64_t seed) {
-    bool valid = false;
-    for (unsigned try = 1; try <= TRIES; try++)
-        valid |= seed == kithi_fuse_seed(try);
-    return valid;
+    return built ? KITH_OK : distinct ? KITH_E_FULL : KITH_E_COPIES;
 }

@@ -23,8 +23,8 @@
  * Level 2 always exists. A small shard has no level 1, or neither level 0 nor level 1.
  *
  *     body    | shard 0 | shard 1 | …                          a digest belongs to shard digest * shards / 2^64
- *     shard   | 2 counts, 8 bytes each | stash | marks of level 0, 1 | zeros | slots of level 0, 1, 2 | padding |
- *     counts  the number of keys, and the number of digests in the stash
+ *     shard   | 2 counts, seed | stash | marks of level 0, 1 | zeros | slots of level 0, 1, 2 | padding |
+ *     counts  the number of keys, and the number of digests in the stash; 8 bytes each, as the seed
  *     marks   the thresholds, 2 bits per bucket; each level begins at a byte. Zeros up to a multiple of 64 bytes follow
  *     slots   | block of 64 slots | block | …                  block: f words of 64 bits. Word j has bit j of each slot
  *
@@ -37,16 +37,21 @@
  * There are shards as in fuse, for the same reasons (fuse.c): they have 2^19.5 to 2^20.5 keys each, with space for 6
  * standard deviations more than the mean. Construction works in 15 to 30 MB per thread.
  *
- * Attempts. A build fails if level 0 of a shard bumps more keys than the other levels and the stash have space for, or
- * if the last level refuses more keys than the stash has space for. If the digests are hashes, the probability is less
- * than 10^-9 per shard. After a failure, the builder plans the filter again and starts the next attempt
- * (kithi_request.attempt), with other hash functions. Attempts 1, 2 and 3 have 1/16, 1/8 and 3/16 more slots than
- * attempt 0. Attempts 4 to 7 are like 0 to 3, but with a single shard for all keys. They are for digests that are not
- * hashes: if there are several shards, all of these digests may belong to the same one. In attempt 7 the stash has
- * space for all keys, so the keys always fit.
+ * Tries and attempts. A try fails if level 0 of a shard bumps more keys than the other levels and the stash have space
+ * for, or if the last level refuses more keys than the stash has space for. If the digests are hashes, the probability
+ * is less than 10^-9 per shard. The seed of the first try is 0; the seeds of the other tries (ribbon_build.c) depend on
+ * all digests of the shard, so that nobody can choose digests that make these tries fail. If they all fail, the builder
+ * plans the filter again and starts the next attempt (kithi_request.attempt):
+ *
+ *     attempt 1    1/16 more slots
+ *     attempt 2    like attempt 0, but with a single shard for all keys
+ *     attempt 3    like attempt 1, but with a single shard, and the stash has space for all keys: they always fit
+ *
+ * Attempts 1 and 2 are not made for a filter that has a single shard in attempt 0. Attempt 2 is for digests that are
+ * not hashes: if there are several shards, all of these digests may belong to the same one.
  *
  * Parameters, by index: 0: f; 1 to 3: number of slots of levels 0 to 2; 4: number of digests that the stash has space
- * for; 5: number of shards; 6: salt (the number of the attempt; it selects the hash functions). */
+ * for; 5: number of shards. */
 #include "filters/ribbon.h"
 
 #include <math.h>
@@ -60,8 +65,9 @@
 #define SHARD_KEYS_MAX 1482910 /* 2^20.5 */
 #define DIGEST_BITS 60         /* the most bits of a digest that select shard, start and fingerprint */
 #define SPREAD 6.0             /* a shard has space for the mean number of keys plus this many standard deviations */
-#define STASH_KEYS 6           /* digests; with the two counts they fill the first 64 bytes of a shard */
-#define LAST_ATTEMPT 7         /* the builder makes no more (ATTEMPTS_MAX in build/static.c) */
+#define STASH_KEYS 5           /* digests; with the two counts and the seed they fill the first 64 bytes of a shard */
+#define FIRST_UNSHARDED 2      /* this attempt and later ones have a single shard */
+#define LAST_ATTEMPT 3
 
 /* LOAD_i is the largest number of keys per slot at level i, and UNUSED_i is the share of the slots that stay unused at
  * this load. The shares were measured with ribbons of 64 slots, buckets of 128 starts and thresholds of 24 and 48.
@@ -109,8 +115,7 @@ static void choose_slots(double n, kithi_ribbon_geometry *g) {
 static double shard_keys(const kithi_request *request, uint64_t shards) {
     double mean = (double)request->capacity / (double)shards;
     double keys = shards == 1 ? mean : ceil(mean + SPREAD * sqrt(mean));
-    unsigned extra_sixteenths = request->attempt < 4 ? request->attempt : request->attempt - 4;
-    return ceil(keys * (1 + extra_sixteenths / 16.0));
+    return request->attempt % 2 == 0 ? keys : ceil(keys * 17 / 16);
 }
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -123,8 +128,12 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     while (ldexp(1, -(int)g.bits) > request->rate)
         if (++g.bits > KITHI_RIBBON_BITS_MAX)
             return KITH_E_TOO_LARGE;
-    while (request->attempt < 4 && request->capacity / g.shards > SHARD_KEYS_MAX)
+    while (request->capacity / g.shards > SHARD_KEYS_MAX)
         g.shards *= 2;
+    if (request->attempt > LAST_ATTEMPT || (g.shards == 1 && request->attempt != 0 && request->attempt != LAST_ATTEMPT))
+        return KITH_E_FULL;
+    if (request->attempt >= FIRST_UNSHARDED)
+        g.shards = 1;
     double keys = shard_keys(request, g.shards);
     if (keys > 0.8 * (double)KITHI_RIBBON_SLOTS_MAX) /* a level has at most 1 / LOAD_2 slots per key */
         return KITH_E_TOO_LARGE;
@@ -138,7 +147,6 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
         head->params[KITHI_PARAM_RIBBON_SLOTS + i] = g.slots[i];
     head->params[KITHI_PARAM_RIBBON_STASH] = g.stash;
     head->params[KITHI_PARAM_RIBBON_SHARDS] = g.shards;
-    head->params[KITHI_PARAM_RIBBON_SALT] = request->attempt;
     return KITH_OK;
 }
 
@@ -258,7 +266,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
     const kithi_ribbon_geometry *g = &f->geometry.ribbon;
     const uint8_t *shard = kithi_ribbon_shard(g, f->body, digest);
     kithi_ribbon_target t = kithi_ribbon_find(g, shard, digest, (unsigned)g->bits);
-    uint64_t hash = kithi_ribbon_hash(digest, g->salt, t.level),
+    uint64_t hash = kithi_ribbon_hash(digest, kithi_ribbon_seed(shard), t.level),
              difference = kithi_ribbon_difference(kithi_ribbon_parities_portable, &t, (unsigned)g->bits);
     kithi_ribbon r = kithi_ribbon_of(hash, g->starts[t.level], (unsigned)g->bits);
     uint64_t first_slot = kithi_mulhi(digest, g->shards) * kithi_ribbon_shard_slots(g) + r.start;
@@ -306,7 +314,8 @@ static bool spare_marks_are_zero(const kithi_ribbon_geometry *g, const uint8_t *
 }
 
 static const char *check_shard(const kithi_ribbon_geometry *g, const uint8_t *shard) {
-    uint64_t keys = kithi_load64(shard), stashed = kithi_load64(shard + 8);
+    uint64_t keys = kithi_load64(shard + KITHI_RIBBON_AT_KEYS);
+    uint64_t stashed = kithi_load64(shard + KITHI_RIBBON_AT_STASHED);
     if (keys == 0 && !kithi_is_zero(shard, g->shard_bytes))
         return "a shard without keys has a byte that is not zero";
     if (stashed > g->stash || stashed > keys)

@@ -5,13 +5,16 @@
 #include "filters/ribbon_lookup.h"
 #include "kind.h"
 
+/* The seed of the first try to build a shard. */
+#define KITHI_RIBBON_FIRST_SEED 0
+
 /* The inverse of kithi_ribbon_hash(): the digest that has this hash at this level. */
-static inline uint64_t kithi_ribbon_digest(uint64_t hash, uint64_t salt, unsigned level) {
-    return kithi_unmix(hash) - (salt * KITHI_RIBBON_LEVELS + level + 1) * KITHI_GOLDEN;
+static inline uint64_t kithi_ribbon_digest(uint64_t hash, uint64_t seed, unsigned level) {
+    return kithi_unmix(hash) - (level + 1) * KITHI_GOLDEN - seed;
 }
 
 /* The function `build` of kithi_kind. */
-kith_status kithi_ribbon_build(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n);
+kith_status kithi_ribbon_build(kith_filter *f, unsigned attempt, uint64_t region, const uint64_t *digests, size_t n);
 
 /* The function `build_bytes` of kithi_kind. */
 uint64_t kithi_ribbon_build_bytes(const kithi_geometry *g, size_t n);

@@ -25,6 +25,9 @@
  * the solution in which all other slots are 0. The last level accepts or refuses single keys; there, the keys are
  * sorted first.
  *
+ * If a try fails, the shard is tried again with other hash functions, which depend on all of its digests
+ * (core/late_seeds.h).
+ *
  * Equal digests are always in the same group. The equations of all but the first of them reduce to 0 = 0. Other
  * equations rarely do, so a group is searched for equal digests only if one of its equations reduces to 0 = 0.
  *
@@ -34,7 +37,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/late_seeds.h"
 #include "core/sort.h"
+
+enum { TRIES = 3 }; /* seeds for a shard; more would be needed once in 10^27 shards of honest digests */
 
 #define PART_STARTS 1024 /* starts in a part: see "sort" above */
 #define PART_BUCKETS (PART_STARTS / KITHI_RIBBON_BUCKET)
@@ -58,6 +64,7 @@ typedef struct workspace {
     /* The most keys that level 0 may bump, and the length of hashes_1: as many as levels 1 and 2 and the stash can
      * store, or all keys if these are fewer. */
     uint64_t bumped_max;
+    uint64_t seed;  /* of this try */
     uint64_t bytes; /* size of this allocation; the arrays follow the struct */
 } workspace;
 
@@ -195,19 +202,20 @@ KITHI_INLINE const uint64_t *sort_part(uint64_t *hashes, size_t n, uint64_t star
     return sorted;
 }
 
-/* Sets `hashes` to the hashes of these digests, sorted by part, and part_ends[i] to the index after the last hash of
+/* Sets `hashes` to the hashes of these digests, sorted by part, and w->part_ends[i] to the index after the last hash of
  * part i. */
-KITHI_INLINE void sort_by_part(const kithi_ribbon_geometry *g, unsigned level, const uint64_t *digests, size_t n,
-                               uint64_t *hashes, size_t *part_ends) {
+KITHI_INLINE void sort_by_part(const kithi_ribbon_geometry *g, const workspace *w, unsigned level,
+                               const uint64_t *digests, size_t n, uint64_t *hashes) {
+    size_t *part_ends = w->part_ends;
     uint64_t parts = part_count(g, level), starts = g->starts[level];
     memset(part_ends, 0, (size_t)(parts + 1) * sizeof *part_ends);
     for (size_t i = 0; i < n; i++)
-        part_ends[kithi_mulhi(kithi_ribbon_hash(digests[i], g->salt, level), starts) / PART_STARTS + 1]++;
+        part_ends[kithi_mulhi(kithi_ribbon_hash(digests[i], w->seed, level), starts) / PART_STARTS + 1]++;
     for (uint64_t i = 0; i < parts; i++)
         part_ends[i + 1] += part_ends[i];
     /* part_ends[i] is now where part i begins. After the next loop it is where part i ends. */
     for (size_t i = 0; i < n; i++) {
-        uint64_t hash = kithi_ribbon_hash(digests[i], g->salt, level);
+        uint64_t hash = kithi_ribbon_hash(digests[i], w->seed, level);
         hashes[part_ends[kithi_mulhi(hash, starts) / PART_STARTS]++] = hash;
     }
 }
@@ -221,7 +229,7 @@ static bool fill_level(const kithi_ribbon_geometry *g, workspace *w, unsigned le
                      .fingerprints = w->fingerprints + slots_before(g, level),
                      .starts = g->starts[level],
                      .bits = (unsigned)g->bits};
-    sort_by_part(g, level, digests, left->count, hashes, w->part_ends);
+    sort_by_part(g, w, level, digests, left->count, hashes);
     size_t bumped = 0, from = 0;
     for (uint64_t part = 0; part < part_count(g, level); part++) {
         size_t ends[PART_GROUPS], n = w->part_ends[part] - from;
@@ -242,7 +250,7 @@ static bool fill_level(const kithi_ribbon_geometry *g, workspace *w, unsigned le
             /* `sorted` may point into `hashes`. Each hash is read before it is overwritten, because no more keys have
              * been bumped than hashes have been read. */
             for (size_t i = begin; i < ends[first_group + mark - 1]; i++)
-                hashes[bumped++] = kithi_ribbon_digest(sorted[i], g->salt, level);
+                hashes[bumped++] = kithi_ribbon_digest(sorted[i], w->seed, level);
         }
         from += n;
     }
@@ -265,19 +273,19 @@ static kith_status fill_last(const kithi_ribbon_geometry *g, workspace *w, uint8
     uint64_t *stash = left.digests; /* overwrites only hashes that have been inserted or refused */
     size_t stashed = 0;
     for (size_t i = 0; i < left.count; i++)
-        left.digests[i] = kithi_ribbon_hash(left.digests[i], g->salt, KITHI_RIBBON_LAST);
+        left.digests[i] = kithi_ribbon_hash(left.digests[i], w->seed, KITHI_RIBBON_LAST);
     if (has_repeats(left.digests, left.count))
         return KITH_E_COPIES;
     for (size_t i = 0; i < left.count; i++) {
         uint64_t hash = left.digests[i];
         kithi_ribbon r = kithi_ribbon_of(hash, g->starts[KITHI_RIBBON_LAST], (unsigned)g->bits);
         if (insert(rows, fingerprints, r, &slot) == REFUSED)
-            stash[stashed++] = kithi_ribbon_digest(hash, g->salt, KITHI_RIBBON_LAST);
+            stash[stashed++] = kithi_ribbon_digest(hash, w->seed, KITHI_RIBBON_LAST);
     }
     if (stashed > g->stash)
         return KITH_E_FULL;
     kithi_sort(stash, stashed);
-    kithi_store64(shard + 8, stashed);
+    kithi_store64(shard + KITHI_RIBBON_AT_STASHED, stashed);
     for (size_t i = 0; i < stashed; i++)
         kithi_store64(shard + KITHI_RIBBON_HEAD_BYTES + 8 * i, stash[i]);
     return KITH_OK;
@@ -351,6 +359,7 @@ static void solve_all(const kithi_ribbon_geometry *g, const workspace *w, uint8_
 
 /* ---- one shard ---- */
 
+/* One try with w->seed. If it fails with KITH_E_FULL, the reason may be that some digests are equal. */
 static kith_status fill(const kithi_ribbon_geometry *g, workspace *w, uint8_t *shard, const uint64_t *digests,
                         size_t n) {
     keys left = {w->hashes_0, n};
@@ -359,24 +368,41 @@ static kith_status fill(const kithi_ribbon_geometry *g, workspace *w, uint8_t *s
         repeats = fill_level(g, w, 0, digests, w->hashes_0, shard + g->marks_at[0], &left);
     else
         memcpy(w->hashes_0, digests, n * sizeof *digests);
-    /* If more keys are left than can be stored, the reason may be that some of them are equal. */
     if (!repeats && left.count > w->bumped_max)
-        return has_repeats(left.digests, left.count) ? KITH_E_COPIES : KITH_E_FULL;
+        return KITH_E_FULL;
     if (!repeats && g->slots[1] != 0)
         repeats = fill_level(g, w, 1, left.digests, w->hashes_1, shard + g->marks_at[1], &left);
     return repeats ? KITH_E_COPIES : fill_last(g, w, shard, left);
 }
 
-kith_status kithi_ribbon_build(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n) {
+/* Makes the shard and the arrays of the workspace empty again after a try that has failed. */
+static void clear(const kithi_ribbon_geometry *g, workspace *w, uint8_t *shard) {
+    memset(shard, 0, (size_t)g->shard_bytes);
+    memset(w->rows, 0, (size_t)kithi_ribbon_shard_slots(g) * sizeof *w->rows);
+    memset(w->fingerprints, 0, (size_t)kithi_ribbon_shard_slots(g) * sizeof *w->fingerprints);
+}
+
+kith_status kithi_ribbon_build(kith_filter *f, unsigned attempt, uint64_t region, const uint64_t *digests, size_t n) {
     const kithi_ribbon_geometry *g = &f->geometry.ribbon;
     workspace *w = workspace_open(f, n);
     if (w == NULL)
         return KITH_E_MEMORY;
     uint8_t *shard = f->body + region * g->shard_bytes;
+    uint64_t slots = kithi_ribbon_shard_slots(g);
+    kithi_late_seeds late;
+    w->seed = KITHI_RIBBON_FIRST_SEED;
     kith_status status = fill(g, w, shard, digests, n);
+    if (status == KITH_E_FULL && !kithi_late_seeds_of(digests, n, w->hashes_0, w->rows, slots, &late))
+        status = KITH_E_COPIES;
+    for (unsigned try = 2; status == KITH_E_FULL && n <= slots + g->stash && try <= TRIES; try++) {
+        clear(g, w, shard);
+        w->seed = kithi_late_seed(&late, attempt, try);
+        status = fill(g, w, shard, digests, n);
+    }
     if (status == KITH_OK) {
         solve_all(g, w, shard);
-        kithi_store64(shard, n);
+        kithi_store64(shard + KITHI_RIBBON_AT_KEYS, n);
+        kithi_store64(shard + KITHI_RIBBON_AT_SEED, w->seed);
     } else {
         memset(shard, 0, (size_t)g->shard_bytes);
     }

@@ -14,20 +14,21 @@
 #define KITHI_RIBBON_BLOCK 64      /* slots in a block; also the width of a ribbon */
 #define KITHI_RIBBON_BUCKET 128    /* slots in a bucket; the ribbons that start in them have a threshold in common */
 #define KITHI_RIBBON_BITS_MAX 32   /* the most bits of a fingerprint */
-#define KITHI_RIBBON_HEAD_BYTES 16 /* of a shard: the number of its keys, the number of digests in its stash */
+#define KITHI_RIBBON_HEAD_BYTES 24 /* of a shard: see the next three */
+#define KITHI_RIBBON_AT_KEYS 0     /* the number of its keys */
+#define KITHI_RIBBON_AT_STASHED 8  /* the number of digests in its stash */
+#define KITHI_RIBBON_AT_SEED 16    /* the seed of its hash functions */
 
 #define KITHI_RIBBON_SLOTS_MAX (UINT64_C(1) << 40) /* in a level; also the most digests in a stash */
-#define KITHI_RIBBON_SALT_MAX 15                   /* the salt is the number of the build attempt, now at most 7 */
 
 /* The indices of the parameters. */
 enum {
     KITHI_PARAM_RIBBON_BITS,
     KITHI_PARAM_RIBBON_SLOTS, /* one for each level */
     KITHI_PARAM_RIBBON_STASH = KITHI_PARAM_RIBBON_SLOTS + KITHI_RIBBON_LEVELS,
-    KITHI_PARAM_RIBBON_SHARDS,
-    KITHI_PARAM_RIBBON_SALT
+    KITHI_PARAM_RIBBON_SHARDS
 };
-#define KITHI_RIBBON_PARAMS_MASK ((1 << (KITHI_PARAM_RIBBON_SALT + 1)) - 1)
+#define KITHI_RIBBON_PARAMS_MASK ((1 << (KITHI_PARAM_RIBBON_SHARDS + 1)) - 1)
 
 /* The ribbon of a key, as an equation: the XOR of those slots start + i for which bit i of `row` is set equals
  * `fingerprint`. Bit 0 of `row` is always set. */
@@ -38,8 +39,12 @@ typedef struct kithi_ribbon {
 } kithi_ribbon;
 
 /* The hash of a digest at a level. It is a bijection, so distinct digests always have distinct hashes. */
-static inline uint64_t kithi_ribbon_hash(uint64_t digest, uint64_t salt, unsigned level) {
-    return kithi_mixed_word(digest, salt * KITHI_RIBBON_LEVELS + level);
+static inline uint64_t kithi_ribbon_hash(uint64_t digest, uint64_t seed, unsigned level) {
+    return kithi_mixed_word(digest + seed, level);
+}
+
+static inline uint64_t kithi_ribbon_seed(const uint8_t *shard) {
+    return kithi_load64(shard + KITHI_RIBBON_AT_SEED);
 }
 
 /* Returns the equation of a hash. `starts` is the number of slots in which a ribbon can start. hash * starts / 2^64 is
@@ -96,7 +101,6 @@ static inline kithi_geometry kithi_ribbon_decode(const kithi_head *head) {
         g->slots[i] = head->params[KITHI_PARAM_RIBBON_SLOTS + i];
     g->stash = head->params[KITHI_PARAM_RIBBON_STASH];
     g->shards = head->params[KITHI_PARAM_RIBBON_SHARDS];
-    g->salt = head->params[KITHI_PARAM_RIBBON_SALT];
     kithi_ribbon_lay_out(g);
     return geometry;
 }
@@ -108,9 +112,9 @@ static inline uint64_t kithi_ribbon_shard_slots(const kithi_ribbon_geometry *g) 
 
 static inline kith_status kithi_ribbon_shape(const kithi_head *head, kithi_shape *shape) {
     kithi_ribbon_geometry g = kithi_ribbon_decode(head).ribbon;
-    bool valid = g.bits >= 1 && g.bits <= KITHI_RIBBON_BITS_MAX && g.stash <= KITHI_RIBBON_SLOTS_MAX &&
-                 g.salt <= KITHI_RIBBON_SALT_MAX && g.shards >= 1 && (g.shards & (g.shards - 1)) == 0 &&
-                 g.slots[KITHI_RIBBON_LAST] != 0 && (g.slots[0] != 0 || g.slots[1] == 0);
+    bool valid = g.bits >= 1 && g.bits <= KITHI_RIBBON_BITS_MAX && g.stash <= KITHI_RIBBON_SLOTS_MAX && g.shards >= 1 &&
+                 (g.shards & (g.shards - 1)) == 0 && g.slots[KITHI_RIBBON_LAST] != 0 &&
+                 (g.slots[0] != 0 || g.slots[1] == 0);
     for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++)
         valid = valid && g.slots[i] <= KITHI_RIBBON_SLOTS_MAX && g.slots[i] % KITHI_RIBBON_BLOCK == 0;
     memset(shape, 0, sizeof *shape);
@@ -156,13 +160,14 @@ KITHI_INLINE kithi_ribbon_target kithi_ribbon_target_at(const kithi_ribbon_geome
 /* Finds the level of a digest: the first one that does not bump the key to the next. */
 KITHI_INLINE kithi_ribbon_target kithi_ribbon_find(const kithi_ribbon_geometry *g, const uint8_t *shard,
                                                    uint64_t digest, unsigned bits) {
+    uint64_t seed = kithi_ribbon_seed(shard);
     for (unsigned level = 0; level < KITHI_RIBBON_LAST && g->slots[level] != 0; level++) {
-        kithi_ribbon r = kithi_ribbon_of(kithi_ribbon_hash(digest, g->salt, level), g->starts[level], bits);
+        kithi_ribbon r = kithi_ribbon_of(kithi_ribbon_hash(digest, seed, level), g->starts[level], bits);
         unsigned mark = kithi_ribbon_mark(shard + g->marks_at[level], r.start / KITHI_RIBBON_BUCKET);
         if (r.start % KITHI_RIBBON_BUCKET >= kithi_ribbon_threshold(mark))
             return kithi_ribbon_target_at(g, shard, level, r, bits);
     }
-    uint64_t hash = kithi_ribbon_hash(digest, g->salt, KITHI_RIBBON_LAST);
+    uint64_t hash = kithi_ribbon_hash(digest, seed, KITHI_RIBBON_LAST);
     return kithi_ribbon_target_at(g, shard, KITHI_RIBBON_LAST,
                                   kithi_ribbon_of(hash, g->starts[KITHI_RIBBON_LAST], bits), bits);
 }
@@ -191,7 +196,7 @@ KITHI_INLINE uint64_t kithi_ribbon_difference(kithi_parities8 *parities, const k
 
 /* Returns whether a digest is in the stash of a shard, by binary search. */
 static inline bool kithi_ribbon_is_stashed(const kithi_ribbon_geometry *g, const uint8_t *shard, uint64_t digest) {
-    uint64_t low = 0, high = kithi_load64(shard + 8);
+    uint64_t low = 0, high = kithi_load64(shard + KITHI_RIBBON_AT_STASHED);
     high = high < g->stash ? high : g->stash; /* a damaged file may have any number there */
     while (low < high) {
         uint64_t middle = low + (high - low) / 2, found = kithi_load64(shard + KITHI_RIBBON_HEAD_BYTES + 8 * middle);

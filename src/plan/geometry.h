@@ -99,7 +99,6 @@ typedef struct kithi_ribbon_geometry {
     uint64_t slots[3]; /* number of slots of each level of a shard, a multiple of 64; 0: there is no such level */
     uint64_t stash;    /* digests that a shard has space for beyond its levels */
     uint64_t shards;
-    uint64_t salt;        /* selects the hash functions */
     uint64_t starts[3];   /* number of slots in which the ribbon of a key can begin, per level */
     uint64_t marks_at[3]; /* offset of the marks of a level in its shard, in bytes; level 2 has none */
     uint64_t slots_at[3]; /* offset of its slots */

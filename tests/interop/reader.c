@@ -286,14 +286,11 @@ static void fuse_verify(const filter *f) {
     uint64_t with_keys = 0, bytes = fuse_shard_bytes(f), used_bits = 64 + fuse_cells(f) * f->parameter[0];
     for (uint64_t i = 0; i < f->parameter[4]; i++) {
         const uint8_t *shard = f->body + i * bytes;
-        uint64_t seed = load(shard, 8);
-        bool known = false;
-        for (uint64_t t = 1; t <= 64; t++)
-            known = known || seed == mix(t * GOLDEN_RATIO);
-        require(known || all_zero(shard, bytes), "the seed of a shard is unknown, or a shard without keys is not 0");
+        bool has_keys = load(shard, 8) != 0;
+        require(has_keys || all_zero(shard, bytes), "a shard without keys is not 0");
         for (uint64_t bit = used_bits; bit < bytes * 8; bit++)
             require(load_bits(shard, bit, 1) == 0, "a bit after the last cell of a shard is set");
-        with_keys += known;
+        with_keys += has_keys;
     }
     require(with_keys <= f->count && (with_keys > 0 || f->count == 0), "count does not match the shards with keys");
 }
@@ -455,7 +452,7 @@ static void verify_header(const uint8_t *block, const filter *f) {
 
     static const uint8_t used[] = {
         [BLOOM] = 0x87,           [BLOCKED] = 0x83, [COUNTING] = 0x8f, [CUCKOO] = 0x7f, [OVERLAP] = 0x47,
-        [LAYERS] = 0x0f,          [FUSE] = 0x1f,    [RIBBON] = 0x7f,   [IMAGE] = 0xff,  [ENTRIES] = 0x3f,
+        [LAYERS] = 0x0f,          [FUSE] = 0x1f,    [RIBBON] = 0x3f,   [IMAGE] = 0xff,  [ENTRIES] = 0x3f,
         [BLOCKED_COUNTING] = 0x83};
     for (unsigned i = 0; i < PARAMETERS; i++)
         require((used[f->kind] >> i & 1) != 0 || f->parameter[i] == 0, "an unused parameter is not 0");

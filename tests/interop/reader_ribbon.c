@@ -9,7 +9,7 @@ static uint64_t slots(const filter *f, unsigned level) {
 }
 
 static uint64_t marks_at(const filter *f, unsigned level) {
-    uint64_t at = 16 + 8 * f->parameter[4];
+    uint64_t at = 24 + 8 * f->parameter[4];
     for (unsigned l = 0; l < level && l < LAST; l++)
         at += (slots(f, l) + 511) / 512;
     return at;
@@ -34,7 +34,6 @@ uint64_t ribbon_body_bytes(const filter *f) {
     require(slots(f, 2) != 0 && (slots(f, 0) != 0 || slots(f, 1) == 0), "a level is missing");
     require(p[4] <= most, "S out of range");
     require(power_of_two(p[5]) && p[5] <= ((uint64_t)1 << 62) / shard_bytes(f), "shards out of range");
-    require(p[6] <= 15, "salt out of range");
     return p[5] * shard_bytes(f);
 }
 
@@ -51,7 +50,7 @@ static void verify_marks(const filter *f, const uint8_t *shard, unsigned level, 
 void ribbon_verify(const filter *f) {
     uint64_t keys = 0;
     for (uint64_t i = 0; i < f->parameter[5]; i++) {
-        const uint8_t *shard = f->body + i * shard_bytes(f), *stash = shard + 16;
+        const uint8_t *shard = f->body + i * shard_bytes(f), *stash = shard + 24;
         uint64_t here = load(shard, 8), stashed = load(shard + 8, 8);
         require(here <= f->count - keys, "the shards have more keys than count says");
         keys += here;
@@ -85,7 +84,7 @@ bool ribbon_has(const filter *f, uint64_t d) {
     for (;; level++) {
         if (slots(f, level) == 0)
             continue;
-        h = word(d, 3 * f->parameter[6] + level);
+        h = word(d + load(shard + 16, 8), level);
         start = hi(h, slots(f, level) - 63);
         if (level == LAST || start % 128 >= THRESHOLDS[mark(shard + marks_at(f, level), start / 128)])
             break;
@@ -96,6 +95,6 @@ bool ribbon_has(const filter *f, uint64_t d) {
             sum ^= slot(f, shard, level, start + i);
     bool stashed = false;
     for (uint64_t i = 0; level == LAST && i < load(shard + 8, 8); i++)
-        stashed = stashed || load(shard + 16 + 8 * i, 8) == d;
+        stashed = stashed || load(shard + 24 + 8 * i, 8) == d;
     return sum == 0 || stashed;
 }

@@ -4,6 +4,7 @@
 #endif
 
 #define KIND "fuse"
+#include "core/late_seeds.h"
 #include "core/sort.h"
 #include "filters/fuse.h"
 #include "sanitizer.h"
@@ -83,16 +84,28 @@ static kithi_fuse_geometry planned_geometry(uint64_t n, const char *options) {
     return kithi_fuse_decode(&head).fuse;
 }
 
-/* Returns how many seeds the construction tried for the shard that needed most. */
-static unsigned tries_of(const kith_filter *filter) {
+/* Returns how many seeds the construction tried for the shard that needed most. `digests` are all of the filter. */
+static unsigned tries_of(const kith_filter *filter, const uint64_t *digests, size_t n) {
     unsigned most = 0;
+    uint64_t *here = malloc((n + 1) * sizeof *here), *sorted = malloc((n + 1) * sizeof *sorted);
+    CHECK(here != NULL && sorted != NULL);
     for (uint64_t i = 0; i < shards_of(filter); i++) {
         uint64_t seed = kithi_load64(filter->body + i * filter->geometry.fuse.shard_bytes);
         unsigned tries = 1;
-        while (seed != 0 && kithi_fuse_seed(tries) != seed)
-            CHECK(++tries <= 100);
+        if (seed != 0 && seed != kithi_fuse_first_seed()) {
+            size_t count = 0;
+            kithi_late_seeds late;
+            for (size_t j = 0; j < n; j++)
+                if (kithi_mulhi(digests[j], shards_of(filter)) == i)
+                    here[count++] = digests[j];
+            CHECK(kithi_late_seeds_of(here, count, sorted, NULL, 0, &late));
+            for (tries = 2; kithi_late_seed(&late, 0, tries) != seed; tries++)
+                CHECK(tries <= 64);
+        }
         most = tries > most ? tries : most;
     }
+    free(here);
+    free(sorted);
     return most;
 }
 
@@ -111,7 +124,7 @@ static void build_size(uint64_t n, uint64_t seeds, const char *options) {
         spec.capacity = n > 0 ? 0 : 1; /* without keys, the capacity must be given */
         uint64_t *digests = random_digests(1000 * n + seed, (size_t)n);
         kith_filter *filter = built(&spec, digests, (size_t)n);
-        unsigned tries = tries_of(filter);
+        unsigned tries = tries_of(filter, digests, (size_t)n);
         if (filter->geometry.fuse.segments != planned.segments || filter->geometry.fuse.shards != planned.shards ||
             tries > 30)
             CHECK_FAIL("n %" PRIu64 ", seed %" PRIu64 ", %s: %u tries, %" PRIu64 " segments, %" PRIu64 " planned", n,
@@ -189,21 +202,37 @@ TEST(sizes_next_to_a_change_of_the_segments_can_be_built) {
 /* The plans of later attempts: more cells, then a single shard. */
 TEST(a_later_attempt_has_more_cells_and_at_last_a_single_shard) {
     kith_filter_spec given = spec_of(0.01, NULL), spec;
-    kithi_head head[8];
+    kithi_head head[4];
     given.capacity = 10 * MILLION;
     CHECK_OK(kithi_spec_read(&given, &spec));
     CHECK_OK(kithi_plan_spec(&spec, &head[0]));
     const kithi_kind *kind = kithi_kind_by_id(head[0].kind_id);
     CHECK_EQ_U64(kind->regions(&head[0]), 8);
-    for (unsigned attempt = 1; attempt < 8; attempt++) {
+    for (unsigned attempt = 1; attempt < LENGTH(head); attempt++) {
         CHECK_OK(kithi_plan_again(&spec, &head[0], attempt, &head[attempt]));
         CHECK(head[attempt].capacity == head[0].capacity && head[attempt].rate == head[0].rate);
-        CHECK_EQ_U64(kind->regions(&head[attempt]), attempt < 4 ? 8 : 1);
-        if (attempt != 4)
-            CHECK(head[attempt].body_bytes > head[attempt - 1].body_bytes);
+        CHECK_EQ_U64(kind->regions(&head[attempt]), attempt < 2 ? 8 : 1);
+        CHECK(attempt == 2 || head[attempt].body_bytes > head[attempt - 1].body_bytes);
+        kithi_fuse_geometry even = kind->decode(&head[attempt & ~1u]).fuse, odd = kind->decode(&head[attempt]).fuse;
+        CHECK(attempt % 2 == 0 || odd.segment_cells == 8 * even.segment_cells);
     }
+    CHECK_STATUS(kithi_plan_again(&spec, &head[0], 4, &head[1]), KITH_E_FULL);
     spec.max_bytes = head[0].body_bytes + 100000;
     CHECK_STATUS(kithi_plan_again(&spec, &head[0], 3, &head[3]), KITH_E_TOO_LARGE);
+}
+
+/* The more keys, the fewer seeds are tried, and the more attempts there are: fuse_build.c. */
+TEST(a_single_shard_has_another_attempt_only_if_it_is_large) {
+    kith_filter_spec given = spec_of(0.01, NULL), spec;
+    kithi_head first, again;
+    CHECK_OK(kithi_spec_read(&given, &spec));
+    for (unsigned large = 0; large < 2; large++) {
+        spec.capacity = KITHI_FUSE_LARGE_KEYS - 1 + large;
+        CHECK_OK(kithi_plan_spec(&spec, &first));
+        for (unsigned attempt = 1; attempt < 5; attempt++)
+            CHECK_STATUS(kithi_plan_again(&spec, &first, attempt, &again),
+                         large == 1 && attempt == 1 ? KITH_OK : KITH_E_FULL);
+    }
 }
 
 /* A shard with more digests than cells, and one with two equal digests: neither changes a byte. */
@@ -220,24 +249,28 @@ TEST(a_build_that_fails_says_why_and_changes_nothing) {
     kith_filter *filter = NULL;
     CHECK_OK(kithi_filter_create_planned(&spec, &head, &filter));
     uint64_t *digests = random_digests(6, 2 * N);
-    CHECK_STATUS(filter->kind->build(filter, 0, digests, 2 * N), KITH_E_FULL);
+    CHECK_STATUS(filter->kind->build(filter, 0, 0, digests, 2 * N), KITH_E_FULL);
     digests[N - 1] = digests[3];
-    CHECK_STATUS(filter->kind->build(filter, 0, digests, N), KITH_E_COPIES);
+    CHECK_STATUS(filter->kind->build(filter, 0, 0, digests, N), KITH_E_COPIES);
     memory.fail_at = memory.calls + 1;
-    CHECK_STATUS(filter->kind->build(filter, 0, digests, N - 1), KITH_E_MEMORY);
+    CHECK_STATUS(filter->kind->build(filter, 0, 0, digests, N - 1), KITH_E_MEMORY);
     CHECK_OK(kith_filter_check(filter, NULL)); /* an empty filter is all 0 */
-    CHECK_OK(filter->kind->build(filter, 0, digests, N - 1));
+    CHECK_OK(filter->kind->build(filter, 0, 0, digests, N - 1));
     kith_filter_free(filter);
     CHECK(memory.live_blocks == 0);
     free(digests);
 }
 
 TEST(sorting_sorts) {
+    uint64_t scratch[70], same[70];
     for (size_t n = 0; n < 70; n++) {
         uint64_t *numbers = random_digests(9 + n, n), sum = 0;
         for (size_t i = 0; i < n; i++)
             sum += numbers[i] >>= i % 3 * 30; /* with repeats */
+        memcpy(same, numbers, n * sizeof *same);
+        kithi_sort_large(same, n, scratch);
         kithi_sort(numbers, n);
+        CHECK(memcmp(numbers, same, n * sizeof *same) == 0);
         for (size_t i = 0; i < n; i++)
             sum -= numbers[i];
         CHECK_EQ_U64(sum, 0);

@@ -56,11 +56,12 @@ static kithi_head head_of(const kith_filter_spec *spec) {
 }
 
 TEST(a_plan_for_another_attempt_keeps_what_the_caller_chose_and_the_limits) {
+    enum { KEYS = 100000 };
     static const kith_note NOTES[] = {{"source", "test"}};
     kith_filter_spec spec = spec_of("fuse", NULL);
     kith_plan plan;
     kithi_head again;
-    spec.capacity = 1000;
+    spec.capacity = KEYS; /* fewer have no other attempt */
     spec.rate = .01;
     spec.recipe = 7;
     spec.notes = NOTES;
@@ -69,7 +70,7 @@ TEST(a_plan_for_another_attempt_keeps_what_the_caller_chose_and_the_limits) {
     first.hash.seed = 99;
     CHECK_OK(plan_of(&spec, &plan));
     CHECK_OK(kithi_plan_again(&spec, &first, 1, &again));
-    CHECK(again.kind_id == first.kind_id && again.capacity == 1000 && again.rate == .01 && again.hash.seed == 99);
+    CHECK(again.kind_id == first.kind_id && again.capacity == KEYS && again.rate == .01 && again.hash.seed == 99);
     CHECK(again.recipe == 7 && again.notes_bytes == first.notes_bytes && first.notes_bytes > 0);
     CHECK(again.body_bytes > first.body_bytes); /* more space than before */
     uint64_t more = plan.file_bytes + (again.body_bytes - first.body_bytes);
@@ -85,6 +86,8 @@ TEST(a_plan_for_another_attempt_keeps_what_the_caller_chose_and_the_limits) {
     first.capacity = 0;
     CHECK_STATUS(kithi_plan_again(&spec, &first, 1, &again), KITH_E_CAPACITY);
     first.capacity = 1000;
+    CHECK_STATUS(kithi_plan_again(&spec, &first, 1, &again), KITH_E_FULL);
+    first.capacity = KEYS;
     spec.options = "arity=5";
     CHECK_STATUS(kithi_plan_again(&spec, &first, 1, &again), KITH_E_OPTION);
 }
