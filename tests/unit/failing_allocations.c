@@ -422,6 +422,8 @@ static void use_filters(void) {
     CHECK(kith_filter_options(at->bloom, text, sizeof text) > 0 && kith_filter_note(at->bloom, "x") == NULL);
     CHECK(kith_filter_memory(at->grown) > 0 && kith_filter_recipe(at->bloom) == 0);
     CHECK(kith_filter_hash(at->bloom).id == KITH_HASH_XXH3 && strcmp(kith_filter_kind_name(at->bloom), "bloom") == 0);
+    const kith_hash hash = kith_filter_hash(at->bloom);
+    CHECK(kith_filter_has_hash(at->bloom, &hash));
     kith_filter_digest_many(at->bloom, &key, 1, &digest);
     CHECK(digest == kith_filter_digest(at->bloom, "key", 3));
     kith_filter_digest_packed(at->bloom, "key", 3, 1, &found);
