@@ -172,7 +172,9 @@ kith_status kithi_store_convert_with(const kithi_files *files, const char *path,
                                      kith_store **store);
 kith_status kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
                                   const kith_store_options *options, kith_store **store);
-/* `budget`: see kithi_salvage. */
+/* `budget`: see kithi_salvage. The second function is for a store that is not open, whose names and window it uses. */
+kith_status kithi_repair_store(kith_store *s, uint64_t budget, const kith_allocator *allocator,
+                               kith_repair_report *report, kith_filter **filter);
 kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64_t budget,
                               const kith_allocator *allocator, kith_repair_report *report, kith_filter **filter);
 

@@ -77,6 +77,7 @@ BEGIN {
     allowed["front"] = "include core format plan kind.h kinds.def registry front"
     allowed["build"] = "include core format plan kind.h registry front build"
     allowed["store"] = "include core format plan kind.h registry front store"
+    allowed["file"] = "include core format plan kind.h registry front store file"
     for (i = 1; i < ARGC; i++) {
         sub(/^\.\//, "", ARGV[i])
         known[ARGV[i]] = 1
