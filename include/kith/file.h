@@ -41,6 +41,9 @@
  * a checkpoint verifies every page before it writes the next snapshot. kith/repair.h saves what can be saved of a damaged
  * file.
  *
+ * The lock is an flock: it is released when the handle is closed or the process ends, however it ends. A child process
+ * that fork() makes while a file is open shares the lock until it ends or calls exec.
+ *
  * The library starts no threads, installs no signal handlers and sets no timers. Syncs and checkpoints that are due
  * happen inside calls: a program that may be idle for longer than its interval calls kith_file_tick() from time to time.
  *
