@@ -534,6 +534,7 @@ static const char NO_OBJECT[] = "kith_version kith_status_name kith_status_text 
 TEST(every_public_call_is_here) {
     char path[600];
     char *own = text_of_file(KITH_SOURCE_DIR "/tests/unit/failing_allocations.c");
+    char *files = text_of_file(KITH_SOURCE_DIR "/tests/unit/file_faults.c"); /* the calls of an opened file */
     DIR *dir = opendir(KITH_SOURCE_DIR "/include/kith");
     CHECK(dir != NULL);
     unsigned calls = 0, missing = 0;
@@ -550,7 +551,7 @@ TEST(every_public_call_is_here) {
             (void)snprintf(wanted, sizeof wanted, "%.*s(", (int)(end - name), name);
             (void)snprintf(listed, sizeof listed, "%.*s", (int)(end - name), name);
             calls++;
-            if (strstr(own, wanted) == NULL && strstr(NO_OBJECT, listed) == NULL) {
+            if (strstr(own, wanted) == NULL && strstr(files, wanted) == NULL && strstr(NO_OBJECT, listed) == NULL) {
                 fprintf(stderr, "%s() is not tested here\n", listed);
                 missing++;
             }
@@ -559,6 +560,7 @@ TEST(every_public_call_is_here) {
     }
     (void)closedir(dir);
     free(own);
+    free(files);
     printf("shows: library: %u public calls, %u without a test of failing allocations\n", calls, missing);
     CHECK(calls > 120);
     CHECK_EQ_U64(missing, 0);
