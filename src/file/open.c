@@ -258,10 +258,6 @@ kith_status kithi_file_load(kith_file *f) {
 
 /* ---- opening ---- */
 
-static kith_status open_to_read(kith_file *f) {
-    return kithi_file_load(f);
-}
-
 /* Returns KITH_OK if the file can be opened in this mode, or its status. *exists says whether there is one. */
 static kith_status look(kith_file *f, bool *exists) {
     bool has_journal;
@@ -281,7 +277,7 @@ static kith_status open_to_change(kith_file *f) {
     kith_status status = look(f, &exists);
     if (status == KITH_OK && f->options.lock != KITH_FILE_LOCK_NEVER)
         status = kithi_file_lock(f, f->options.lock == KITH_FILE_LOCK_IF_THERE);
-    if (status == KITH_OK)
+    if (status == KITH_OK && f->mode != KITH_FILE_CHANGE)
         status = look(f, &exists);
     return status == KITH_OK && exists ? kithi_file_load(f) : status;
 }
@@ -335,7 +331,7 @@ kith_status kithi_file_open_with(const kithi_files *files, const char *path, kit
     if (status != KITH_OK && f->options.streams && mode == KITH_FILE_REPLACE && errno == EINVAL)
         status = kithi_file_open_stream(f, path);
     else if (status == KITH_OK)
-        status = mode == KITH_FILE_READ      ? open_to_read(f)
+        status = mode == KITH_FILE_READ      ? kithi_file_load(f)
                  : mode == KITH_FILE_REPLACE ? open_to_replace(f)
                                              : open_to_change(f);
     if (status == KITH_OK)
