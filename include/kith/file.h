@@ -25,31 +25,32 @@
  *
  * Losing nothing. Before anything is written, and again when the new file gets its name, the handle checks that FILE is
  * still the file that was opened, and that its lock is still the lock file. If another program has replaced, changed,
- * truncated or removed one of them, or put a link, a folder or a pipe in its place, the call returns KITH_E_REPLACED and
- * nothing is written. Temporary files of writers that were killed are removed by the next commit.
+ * truncated or removed one of them, or put a link, a folder or a pipe in its place, the call returns KITH_E_REPLACED
+ * and nothing is written. Temporary files of writers that were killed are removed by the next commit.
  *
- * A failed call changes neither the file nor the handle, except where the call says otherwise. kith_file_error_of() says
- * what was wrong. Where a failed sync or rename cannot be undone, the handle becomes read-only: all further changes
- * return KITH_E_READONLY, and kith_file_info.failure says why. What was durable before is still on the disk.
+ * A failed call changes neither the file nor the handle, except where the call says otherwise. kith_file_error_of()
+ * says what was wrong. Where a failed sync or rename cannot be undone, the handle becomes read-only: all further
+ * changes return KITH_E_READONLY, and kith_file_info.failure says why. What was durable before is still on the disk.
  *
- * With a journal, the order is: append to the journal, sync it if that is due, apply to the filter in memory, return. An
- * operation that was synced is there whenever the file is opened later; no operation is there twice; of a batch all
+ * With a journal, the order is: append to the journal, sync it if that is due, apply to the filter in memory, return.
+ * An operation that was synced is there whenever the file is opened later; no operation is there twice; of a batch all
  * operations are there or none. The record of an operation that the filter refuses (KITH_E_FULL) stays in the journal,
- * and is refused again when it is repeated. A failed sync is never repeated, because the second one may succeed although
- * the data is lost: operations since the last successful sync are undone, and the handle becomes read-only. Opening
- * verifies the headers of FILE and the journal, but not the body of FILE, so that it takes the same time for any size;
- * a checkpoint verifies every page before it writes the next snapshot. kith/repair.h saves what can be saved of a damaged
- * file.
+ * and is refused again when it is repeated. A failed sync is never repeated, because the second one may succeed
+ * although the data is lost: operations since the last successful sync are undone, and the handle becomes read-only.
+ * Opening verifies the headers of FILE and the journal, but not the body of FILE, so that it takes the same time for
+ * any size; a checkpoint verifies every page before it writes the next snapshot. kith/repair.h saves what can be saved
+ * of a damaged file.
  *
  * The lock is an flock: it is released when the handle is closed or the process ends, however it ends. A child process
  * that fork() makes while a file is open shares the lock until it ends or calls exec.
  *
  * The library starts no threads, installs no signal handlers and sets no timers. Syncs and checkpoints that are due
- * happen inside calls: a program that may be idle for longer than its interval calls kith_file_tick() from time to time.
+ * happen inside calls: a program that may be idle for longer than its interval calls kith_file_tick() from time to
+ * time.
  *
- * Threads: calls that take a const file may run on any number of threads at the same time. A call that takes a non-const
- * file must be the only one that uses it. One file may be opened by any number of readers, in any processes, beside one
- * writer. */
+ * Threads: calls that take a const file may run on any number of threads at the same time. A call that takes a
+ * non-const file must be the only one that uses it. One file may be opened by any number of readers, in any processes,
+ * beside one writer. */
 #ifndef KITH_FILE_H
 #define KITH_FILE_H
 
@@ -124,11 +125,12 @@ typedef struct kith_file_options {
      * With a limit, it tries again every few milliseconds: processes that wait without a limit come first. */
     kith_file_lock lock;
     uint64_t wait_ms; /* how long to wait until another process releases the lock; default: KITH_E_LOCKED at once */
-    bool (*waiting)(void *context, uint64_t waited_ms); /* may be NULL. Called once before the call begins to wait
-                      (waited_ms is 0), and whenever a signal handler that was installed without SA_RESTART has
-                      interrupted it; with a limit, also after each attempt. If it returns false, the result is
-                      KITH_E_CANCELLED. A program that wants a message after a second sets its timer in the first call */
-    void *context;                                      /* passed to `waiting` */
+    /* May be NULL. Called once before the call begins to wait (waited_ms is 0), and whenever a signal handler that was
+     * installed without SA_RESTART has interrupted it; with a limit, also after each attempt. If it returns false, the
+     * result is KITH_E_CANCELLED. A program that wants to show a message after a second sets its timer in the first
+     * call. */
+    bool (*waiting)(void *context, uint64_t waited_ms);
+    void *context; /* passed to `waiting` */
 
     /* Memory. */
     uint64_t max_bytes; /* a file that would need more memory is not read, and the filter does not grow beyond this
@@ -149,7 +151,8 @@ typedef struct kith_file_options {
 
     bool streams;           /* REPLACE: `path` may be a pipe or a character device. Nothing is locked or renamed:
                                kith_file_commit() opens it and writes the bytes */
-    kith_file_error *error; /* NULL, or where kith_file_open() says what is wrong if it fails */
+    kith_file_error *error; /* NULL, or where kith_file_open() says what is wrong if it fails (but not for
+                               KITH_E_ARGUMENT) */
 } kith_file_options;
 
 #define KITH_FILE_OPTIONS_INIT                                                                                         \
@@ -241,23 +244,23 @@ KITH_API KITH_MUST_USE kith_status kith_file_add_many(kith_file *file, const uin
 KITH_API KITH_MUST_USE kith_status kith_file_remove_many(kith_file *file, const uint64_t *digests, size_t n,
                                                          size_t *done);
 
-/* Sets *filter to the content as a filter that can be changed by any call of kith/filter.h: notes, merge, clear. The next
- * commit writes all of it. It belongs to the file; kith_file_filter() says how long the pointer is valid. On a plain file
- * it is the copy in memory. With a journal it is a new copy of the content: the commit replaces the snapshot, and
- * readers see the new content after a refresh. KITH_E_BUSY: operations in the journal are not committed. */
+/* Sets *filter to the content as a filter that can be changed by any call of kith/filter.h: notes, merge, clear. The
+ * next commit writes all of it. It belongs to the file; kith_file_filter() says how long the pointer is valid. On a
+ * plain file it is the copy in memory. With a journal it is a new copy of the content: the commit replaces the
+ * snapshot, and readers see it after a refresh. KITH_E_BUSY: operations in the journal are not committed. */
 KITH_API KITH_MUST_USE kith_status kith_file_edit(kith_file *file, kith_filter **filter);
 
-/* Makes `from`, which may be of any kind, the content; the next commit writes it. On success `from` belongs to the file.
- * On failure it is still yours.
+/* Makes `from`, which may be of any kind, the content; the next commit writes it. On success `from` belongs to the
+ * file. On failure it is still yours.
  *
  * A file with a journal stays one, whose journal starts anew. KITH_E_UNSUPPORTED: `from` is of a static kind, and the
  * file has a journal or shall have one (kith_file_set_journal). KITH_E_BUSY: as kith_file_edit(). */
 KITH_API KITH_MUST_USE kith_status kith_file_replace(kith_file *file, kith_filter *from);
 
 /* Makes everything durable that was changed since the last commit; does nothing if nothing was. On a plain file, and
- * after kith_file_edit() and kith_file_replace(), the file is replaced atomically: after a crash there is the old file or
- * the new one. The file keeps its owner and mode, as with kith_filter_save(). With a journal, ends the batch and syncs.
- * The handle remains open, and further changes and commits may follow.
+ * after kith_file_edit() and kith_file_replace(), the file is replaced atomically: after a crash there is the old file
+ * or the new one. The file keeps its owner and mode, as with kith_filter_save(). With a journal, ends the batch and
+ * syncs. The handle remains open, and further changes and commits may follow.
  *
  * Returns
  *   KITH_E_REPLACED   see the head of this file; nothing is written
@@ -270,9 +273,9 @@ KITH_API KITH_MUST_USE kith_status kith_file_replace(kith_file *file, kith_filte
  * replace(), the changes are still in memory and the call may be repeated. With a journal, the batch is rolled back. */
 KITH_API KITH_MUST_USE kith_status kith_file_commit(kith_file *file);
 
-/* With a journal: makes one batch of all operations until kith_file_commit(), whatever options.sync is. After a crash all
- * of them are there, or none. KITH_E_BUSY: a batch is open. On a plain file, and with KITH_SYNC_COMMIT, the call does
- * nothing: changes are always one batch there. */
+/* With a journal: makes one batch of all operations until kith_file_commit(), whatever options.sync is. After a crash
+ * all of them are there, or none. KITH_E_BUSY: a batch is open. On a plain file, and with KITH_SYNC_COMMIT, the call
+ * does nothing: changes are always one batch there. */
 KITH_API KITH_MUST_USE kith_status kith_file_begin(kith_file *file);
 
 /* Drops what was changed since the last commit: on a plain file, by reading the file again (KITH_E_REPLACED: it is not
@@ -294,9 +297,9 @@ KITH_API bool kith_file_durable(const kith_file *file);
  * journal of a damaged file.
  *
  * Returns KITH_E_UNSUPPORTED for a static kind, KITH_E_BUSY if operations in the journal are not committed,
- * KITH_E_JOURNAL if FILE-journal is not a journal of kith, KITH_E_LOCK with KITH_FILE_LOCK_NEVER, KITH_E_RANDOM, and the
- * codes of kith_file_commit(). On failure the file is as before or, if only opening the new files fails, complete; if
- * only the removal of the journal fails, the file is plain already, and nobody reads that journal. */
+ * KITH_E_JOURNAL if FILE-journal is not a journal of kith, KITH_E_LOCK with KITH_FILE_LOCK_NEVER, KITH_E_RANDOM, and
+ * the codes of kith_file_commit(). On failure the file is as before or, if only opening the new files fails, complete;
+ * if only the removal of the journal fails, the file is plain already, and nobody reads that journal. */
 KITH_API KITH_MUST_USE kith_status kith_file_set_journal(kith_file *file, bool has_journal);
 
 /* Writes a new snapshot and starts a new journal, unless there were no operations since the last checkpoint. On a plain
@@ -366,8 +369,8 @@ KITH_API KITH_MUST_USE kith_status kith_file_open_fd(int file, int journal, cons
 
 /* ---- what replaces kith/store.h ----
  *
- *     kith_store_create(path, filter, …)     open(REPLACE), replace(filter), set_journal(true), commit; if there must be
- *                                            no file yet: open(CREATE)
+ *     kith_store_create                      open(REPLACE), replace(filter), set_journal(true), commit; if there must
+ *                                            be no file yet: open(CREATE)
  *     kith_store_convert                     open(CHANGE), set_journal(true)
  *     kith_store_open, with KITH_STORE_READ  open(CHANGE), open(READ); kith_file_info.has_journal says what it is
  *     kith_store_open_fd                     kith_file_open_fd

@@ -55,7 +55,8 @@ void kithi_file_free(kith_file *f); /* writes nothing */
  * status is that of the header; KITH_OK if there is no file. */
 kith_status kithi_file_probe(kith_file *f, bool *exists, bool *has_journal);
 
-/* Reads the content of FILE, for the mode of the handle, in place of what it has now. On failure nothing has changed. */
+/* Reads the content of FILE, for the mode of the handle, in place of what it has now. On failure nothing has changed.
+ * */
 kith_status kithi_file_load(kith_file *f);
 
 /* Frees the content. */

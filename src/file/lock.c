@@ -4,14 +4,14 @@
  * that only tries now and then would starve beside those. With a limit there is no other way without a signal, a thread
  * or a timer, none of which a library should start behind the back of its caller.
  *
- * The lock is on a file of its own, because a commit replaces FILE: those that waited for the old file would all get its
- * lock. The lock file is never removed by us, because one process could lock the removed file while another creates and
- * locks a new one. If a user removes it, those that wait go on with the new one, and who holds the lock of the removed
- * one does not commit any more.
+ * The lock is on a file of its own, because a commit replaces FILE: those that waited for the old file would all get
+ * its lock. The lock file is never removed by us, because one process could lock the removed file while another creates
+ * and locks a new one. If a user removes it, those that wait go on with the new one, and who holds the lock of the
+ * removed one does not commit any more.
  *
- * A lock protects only against programs that take it. So a commit also compares FILE with what was read: device, number,
- * size and time of the last write. The guard of the replacement (format/replace.h) compares once more when the names are
- * exchanged. */
+ * A lock protects only against programs that take it. So a commit also compares FILE with what was read: device,
+ * number, size and time of the last write. The guard of the replacement (format/replace.h) compares once more when the
+ * names are exchanged. */
 #include <assert.h>
 #include <errno.h>
 

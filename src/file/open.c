@@ -39,6 +39,12 @@ kith_status kithi_file_new(const kithi_files *files, kith_file_mode mode, const 
         return KITH_E_ARGUMENT;
     kith_allocator allocator = kithi_allocator_or_default(options.allocator);
     kith_file *f = kithi_allocate(&allocator, sizeof *f);
+    if (f == NULL && options.error != NULL) {
+        kith_file_error error = KITH_FILE_ERROR_INIT;
+        error.status = KITH_E_MEMORY;
+        error.text = kith_status_text(error.status);
+        kithi_struct_write(options.error, &error);
+    }
     if (f == NULL)
         return KITH_E_MEMORY;
     f->allocator = allocator;

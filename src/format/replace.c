@@ -534,7 +534,9 @@ static bool name_new_file(const struct target *t, const char *temp) {
     if (errno == EEXIST)
         return fail_unexpected(t);
     bool has_no_links = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK;
-    return has_no_links && is_expected(t, t->name) && renameat(t->folder, temp, t->folder, t->name) == 0;
+    if (has_no_links && !is_expected(t, t->name))
+        return fail_unexpected(t);
+    return has_no_links && renameat(t->folder, temp, t->folder, t->name) == 0;
 }
 
 /* Step 8. Sets *displaced to whether the old file now has the temporary name. */

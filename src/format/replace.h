@@ -62,9 +62,9 @@
 KITH_MUST_USE kith_status kithi_replace_file(const char *path, const void *bytes, size_t byte_count, bool secret);
 
 /* Follows the symbolic links of `path` as above, to a file that need not exist. On success sets *folder to a new
- * descriptor of the folder that the file is in, and copies the name of the file in this folder to `name`. With `to_read`
- * the folder need not be readable, and its descriptor can neither be listed nor synced. Returns KITH_E_IO with
- * ENAMETOOLONG if the name does not fit, or one of the codes above. */
+ * descriptor of the folder that the file is in, and copies the name of the file in this folder to `name`. With
+ * `to_read` the folder need not be readable, and its descriptor can neither be listed nor synced. Returns KITH_E_IO
+ * with ENAMETOOLONG if the name does not fit, or one of the codes above. */
 KITH_MUST_USE kith_status kithi_find_target(const char *path, bool to_read, int *folder, char *name, size_t name_bytes);
 
 /* Tells whether a name still refers to the same file with the same content. */

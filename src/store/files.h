@@ -31,8 +31,8 @@ typedef struct kithi_files {
      * is not a lock file. */
     int (*lock)(void *context, int folder, const char *name, const char *data_name);
     /* The parts of `lock`. open_lock() opens the lock file, and creates it if it does not exist, unless `existing`.
-     * take_lock() locks it; with `wait`, until the lock is free or a signal interrupts the call (EINTR). Then is_named()
-     * must be asked whether it still is the lock file. */
+     * take_lock() locks it; with `wait`, until the lock is free or a signal interrupts the call (EINTR). Then
+     * is_named() must be asked whether it still is the lock file. */
     int (*open_lock)(void *context, int folder, const char *name, const char *data_name, bool existing);
     int (*take_lock)(void *context, int lock, bool wait);
     void (*pause)(void *context, unsigned ms); /* a signal may end it earlier */

@@ -297,6 +297,87 @@ TEST(a_damaged_file_can_be_replaced_and_repaired) {
     }
 }
 
+TEST(a_file_with_a_journal_stays_the_same_when_it_is_replaced) {
+    struct folder f = fresh_folder();
+    kith_file *file = file_opened(in(&f, "x"), KITH_FILE_REPLACE, NULL);
+    CHECK_OK(kith_file_replace(file, some_filter("cuckoo", 0, 10)));
+    CHECK_OK(kith_file_set_journal(file, true)); /* needs a lock, although nothing is there */
+    CHECK_OK(kith_file_commit(file));
+    kith_file_info before = info_of(file);
+    CHECK(before.is_locked && before.has_journal);
+    CHECK_OK(add_number(file, 10));
+    CHECK_OK(kith_file_close(file));
+    kith_file *reader = file_opened(in(&f, "x"), KITH_FILE_READ, NULL);
+    file = file_opened(in(&f, "x"), KITH_FILE_REPLACE, NULL);
+    CHECK(info_of(file).has_journal);
+    CHECK_OK(kith_file_replace(file, some_filter("bloom", 20, 5)));
+    CHECK_OK(kith_file_commit(file));
+    kith_file_info after = info_of(file);
+    CHECK(memcmp(before.id, after.id, sizeof before.id) == 0 && after.sequence > before.sequence);
+    bool changed = false;
+    CHECK_OK(kith_file_refresh(reader, &changed));
+    CHECK(changed && has_keys(reader, 20, 5) && !has_keys(reader, 0, 1));
+    CHECK_OK(kith_file_close(reader));
+    CHECK_OK(kith_file_close(file));
+    remove_folder(&f);
+}
+
+TEST(a_name_may_be_too_long_for_a_lock) {
+    struct folder f = fresh_folder();
+    char name[252];
+    kith_file *file;
+    kith_file_options options = KITH_FILE_OPTIONS_INIT;
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    options.lock = KITH_FILE_LOCK_NEVER;
+    file = file_opened(in(&f, name), KITH_FILE_CREATE, &options);
+    CHECK_OK(kith_file_replace(file, some_filter("bloom", 0, 10)));
+    CHECK_OK(kith_file_commit(file));
+    CHECK_OK(kith_file_close(file));
+    CHECK(file_holds(in(&f, name), 0, 10));
+    CHECK_STATUS(kith_file_open(in(&f, name), KITH_FILE_CHANGE, NULL, &file), KITH_E_LOCK);
+    remove_folder(&f);
+}
+
+/* As a user without rights: a reader has to pass through the folder, not to list it; a disk that cannot be written can
+ * be examined. */
+static int read_as_nobody(const struct folder *f) {
+    kith_file *file;
+    kith_file_options options = KITH_FILE_OPTIONS_INIT;
+    kith_repair_report report = KITH_REPAIR_REPORT_INIT;
+    kith_filter *filter;
+    if (!become_nobody())
+        return CHILD_SKIPPED;
+    if (kith_file_open(in(f, "x"), KITH_FILE_READ, NULL, &file) != KITH_OK || !has_keys(file, 0, 10))
+        return 1;
+    (void)kith_file_close(file);
+    options.lock = KITH_FILE_LOCK_IF_THERE;
+    if (kith_file_open(in(f, "open/y"), KITH_FILE_REPLACE, &options, &file) != KITH_OK || info_of(file).is_locked)
+        return 2;
+    if (kith_file_repair(file, &report, &filter) != KITH_OK || !report.is_whole)
+        return 3;
+    kith_filter_free(filter);
+    (void)kith_file_close(file);
+    options.lock = KITH_FILE_LOCK_DEFAULT;
+    return kith_file_open(in(f, "open/y"), KITH_FILE_CHANGE, &options, &file) == KITH_E_LOCK ? 0 : 4;
+}
+
+TEST(readers_need_few_rights) {
+    EACH(journal) {
+        struct folder f = fresh_folder();
+        file_made(in(&f, "x"), "bloom", 0, 10, journal);
+        CHECK(mkdir(in(&f, "open"), 0755) == 0);
+        file_made(in(&f, "open/y"), "bloom", 0, 10, journal);
+        CHECK(chmod(f.path, 0711) == 0);
+        unsigned result = in_child(read_as_nobody, &f);
+        CHECK(chmod(f.path, 0700) == 0);
+        remove_folder(&f);
+        if (result == CHILD_SKIPPED)
+            SKIP("cannot give up the rights of root");
+        CHECK_EQ_U64(result, 0);
+    }
+}
+
 TEST(files_that_are_no_filters_are_refused_and_get_no_lock) {
     struct folder f = fresh_folder();
     kith_file *file;

@@ -1,5 +1,5 @@
-/* Opened files in several processes: who waits for whom, and that no acknowledged key is lost. Processes tell each other
- * what has happened through pipes; nothing depends on how long anything takes. */
+/* Opened files in several processes: who waits for whom, and that no acknowledged key is lost. Processes tell each
+ * other what has happened through pipes; nothing depends on how long anything takes. */
 #define _GNU_SOURCE
 
 #include "unit/opened_file.h"
@@ -93,8 +93,7 @@ static bool tell_waiting(void *context, uint64_t waited_ms) {
 static int open_waiting(const char *path, int hears, int says) {
     kith_file_options options = KITH_FILE_OPTIONS_INIT;
     kith_file *file;
-    if (!hear(
-            hears)) /* until the other one has the lock; if that were before the fork, this process would have it, too */
+    if (!hear(hears)) /* until the other one has the lock: before the fork, this process would get it, too */
         return 9;
     told = says;
     options.wait_ms = KITH_FILE_WAIT;
@@ -124,6 +123,64 @@ TEST(a_writer_waits_until_the_lock_is_free_and_reads_the_file_then) {
         CHECK_OK(kith_file_close(file));
         remove_folder(&f);
     }
+}
+
+/* A process that waits for a lock file that was removed goes on with the new one. */
+TEST(a_removed_lock_file_is_no_lock) {
+    struct folder f = fresh_folder();
+    file_made(in(&f, "x"), "cuckoo", 0, 10, false);
+    struct child c = start(open_waiting, in(&f, "x"));
+    kith_file *file = file_opened(in(&f, "x"), KITH_FILE_CHANGE, NULL);
+    tell(c.hears);
+    CHECK(hear(c.says));
+    wait_until_it_sleeps(c.pid);
+    CHECK(remove(in(&f, "x-lock")) == 0);
+    CHECK_OK(add_number(file, 10));
+    CHECK_STATUS(kith_file_commit(file), KITH_E_REPLACED);
+    CHECK(strcmp(wrong_name(file), "x-lock") == 0);
+    CHECK_OK(kith_file_close(file));
+    CHECK_EQ_U64(end_of(&c), 0);
+    file = file_opened(in(&f, "x"), KITH_FILE_READ, NULL);
+    CHECK(has_keys(file, 0, 10) && !has_keys(file, 10, 1) && has_keys(file, 1000, 1));
+    CHECK_OK(kith_file_close(file));
+    CHECK(is_there(&f, "x-lock"));
+    remove_folder(&f);
+}
+
+/* Holds the lock until it is told to release it. */
+static int hold_lock(const char *path, int hears, int says) {
+    kith_file *file;
+    if (kith_file_open(path, KITH_FILE_CHANGE, NULL, &file) != KITH_OK)
+        return 1;
+    tell(says);
+    if (!hear(hears) || add_number(file, 1000) != KITH_OK || kith_file_commit(file) != KITH_OK)
+        return 2;
+    return kith_file_close(file) == KITH_OK ? 0 : 3;
+}
+
+static bool tell_once(void *context, uint64_t waited_ms) {
+    struct child *c = context;
+    (void)waited_ms;
+    if (times_asked++ == 0)
+        tell(c->hears);
+    return true;
+}
+
+TEST(a_wait_with_a_limit_gets_the_lock_when_it_is_free) {
+    struct folder f = fresh_folder();
+    kith_file_options options = KITH_FILE_OPTIONS_INIT;
+    file_made(in(&f, "x"), "cuckoo", 0, 10, true);
+    struct child c = start(hold_lock, in(&f, "x"));
+    CHECK(hear(c.says));
+    times_asked = 0;
+    options.wait_ms = 1000000;
+    options.waiting = tell_once;
+    options.context = &c;
+    kith_file *file = file_opened(in(&f, "x"), KITH_FILE_CHANGE, &options);
+    CHECK(times_asked > 0 && has_keys(file, 1000, 1));
+    CHECK_OK(kith_file_close(file));
+    CHECK_EQ_U64(end_of(&c), 0);
+    remove_folder(&f);
 }
 
 TEST(without_waiting_a_locked_file_is_refused_at_once) {
