@@ -53,7 +53,8 @@ static kith_status remove_journal(kith_file *f) {
     if (!kithi_join_names(name, f->name, "-journal"))
         return KITH_OK;
     kith_status status = kithi_files_open(f->files, f->folder, name, false, &fd);
-    if (status == KITH_E_NO_FILE)
+    bool is_other = status == KITH_E_IO && (errno == EISDIR || errno == EINVAL || errno == ENXIO || errno == ELOOP);
+    if (status == KITH_E_NO_FILE || is_other)
         return KITH_OK;
     if (status == KITH_OK) {
         status = kithi_files_read(f->files, fd, bytes, sizeof bytes, 0, &got);

@@ -66,7 +66,11 @@ kith_status kith_file_descriptors(const char *path, int *file, int *journal) {
 
 static kith_status open_given_store(kith_file *f, int file, int journal) {
     kith_store_options options = kithi_file_store_options(f);
-    if (journal < -1 && journal != -ENOENT)
+    bool is_absent = journal == -1 || journal == -ENOENT;
+    bool is_other = journal == -EISDIR || journal == -EINVAL || journal == -ENXIO || journal == -ELOOP;
+    if (is_other)
+        return KITH_E_JOURNAL;
+    if (journal < 0 && !is_absent)
         return kithi_status_with_errno(-journal);
     kith_status status = kith_store_open_fd(file, journal < 0 ? -1 : journal, &options, &f->store);
     if (status != KITH_OK || f->options.lazy)

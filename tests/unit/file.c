@@ -463,6 +463,7 @@ TEST(descriptors_are_opened_together_and_read_in_a_sandbox) {
         if (journal) {
             CHECK_STATUS(kith_file_open_fd(file, -1, NULL, &opened), KITH_E_JOURNAL);
             CHECK_STATUS(kith_file_open_fd(file, -EACCES, NULL, &opened), KITH_E_PERMISSION);
+            CHECK_STATUS(kith_file_open_fd(file, -EISDIR, NULL, &opened), KITH_E_JOURNAL);
         }
         CHECK_OK(kith_file_open_fd(file, fd_journal, NULL, &opened));
         CHECK(has_keys(opened, 0, 10) && info_of(opened).has_journal == journal && info_of(opened).exists);
