@@ -39,6 +39,10 @@
  * returns 0 although the data is lost (Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC
  * 2020). fsync is therefore never retried, not even after EINTR; the file is discarded.
  *
+ * A guard (replace.h) says which file is to be replaced. It is compared with the file that has the name before anything
+ * is written, and with the one that has the temporary name after step 8, when nobody else can change the outcome any
+ * more: if they differ, the names are exchanged back. A file that must be new gets its name by a link.
+ *
  * Links are followed here, one name after the other, because the temporary file must be in the folder of the last one.
  * This bypasses the kernel's protection (fs.protected_symlinks), so the same rule is applied here: in a sticky folder
  * that everyone may write, a link is followed only if it belongs to the caller or to the folder's owner. Otherwise
@@ -640,22 +644,6 @@ kith_status kithi_replace_file_at(int folder, const kithi_replacement *r) {
     r->guard->left[0] = '\0';
     kith_status status = replace_from(folder, r->name, false, r);
     return r->guard->is_other ? KITH_E_REPLACED : status;
-}
-
-bool kithi_file_id_of(int folder, const char *name, kithi_file_id *id) {
-    struct stat st;
-    bool exists = (name != NULL ? fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) : fstat(folder, &st)) == 0;
-    if (!exists && (name == NULL || errno != ENOENT))
-        return false;
-    *id = (kithi_file_id){.exists = exists};
-    if (exists)
-        *id = (kithi_file_id){true,
-                              (uint64_t)st.st_dev,
-                              (uint64_t)st.st_ino,
-                              (uint64_t)st.st_size,
-                              (int64_t)st.st_mtim.tv_sec,
-                              (int64_t)st.st_mtim.tv_nsec};
-    return true;
 }
 
 kith_status kithi_find_target(const char *path, bool to_read, int *folder, char *name, size_t name_bytes) {

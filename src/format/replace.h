@@ -9,11 +9,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include <kith/status.h>
 
 #include "core/part.h"
+#include "format/file_id.h"
 
 #define KITHI_NAME_BYTES 256 /* NAME_MAX and the terminating zero */
 
@@ -66,23 +66,6 @@ KITH_MUST_USE kith_status kithi_replace_file(const char *path, const void *bytes
  * `to_read` the folder need not be readable, and its descriptor can neither be listed nor synced. Returns KITH_E_IO
  * with ENAMETOOLONG if the name does not fit, or one of the codes above. */
 KITH_MUST_USE kith_status kithi_find_target(const char *path, bool to_read, int *folder, char *name, size_t name_bytes);
-
-/* Tells whether a name still refers to the same file with the same content. */
-typedef struct kithi_file_id {
-    bool exists; /* if not, the rest is 0 */
-    uint64_t device, number;
-    uint64_t bytes;
-    int64_t written_s, written_ns; /* the time of the last write */
-} kithi_file_id;
-
-/* Describes what `name` refers to, without following a link. If `name` is NULL, describes the open file `folder`.
- * Returns false, with errno, if that is not known. */
-bool kithi_file_id_of(int folder, const char *name, kithi_file_id *id);
-
-static inline bool kithi_same_file(const kithi_file_id *a, const kithi_file_id *b) {
-    return a->exists == b->exists && a->device == b->device && a->number == b->number && a->bytes == b->bytes &&
-           a->written_s == b->written_s && a->written_ns == b->written_ns;
-}
 
 /* Ensures that a replacement undoes nothing that somebody else has done since the file was found. Links are not
  * followed. Where names can be exchanged (see above), this is certain; elsewhere somebody else can still replace the

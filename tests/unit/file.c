@@ -3,6 +3,7 @@
 
 #include "unit/opened_file.h"
 
+#include <stddef.h>
 #include <sys/resource.h>
 
 static const bool BOTH[] = {false, true};
@@ -522,6 +523,32 @@ TEST(a_full_disk_at_commit_leaves_the_file_and_the_changes) {
         CHECK_OK(kith_file_close(file));
         remove_folder(&f);
     }
+}
+
+/* Programs that were compiled when the structs were smaller. */
+TEST(smaller_structs_of_older_callers_are_accepted) {
+    struct folder f = fresh_folder();
+    kith_file_options options = KITH_FILE_OPTIONS_INIT;
+    kith_file_info info;
+    kith_file_error error;
+    file_made(in(&f, "x"), "bloom", 0, 10, true);
+    options.struct_bytes = offsetof(kith_file_options, sync);
+    options.sync = (kith_sync)77;
+    kith_file *file = file_opened(in(&f, "x"), KITH_FILE_CHANGE, &options);
+    memset(&info, 0xaa, sizeof info);
+    info.struct_bytes = offsetof(kith_file_info, generation);
+    CHECK_OK(kith_file_info_of(file, &info));
+    CHECK(info.has_journal && info.generation == UINT64_C(0xaaaaaaaaaaaaaaaa));
+    info.struct_bytes = sizeof info + 1;
+    CHECK_STATUS(kith_file_info_of(file, &info), KITH_E_ARGUMENT);
+    memset(&error, 0xaa, sizeof error);
+    error.struct_bytes = offsetof(kith_file_error, name);
+    CHECK_OK(kith_file_error_of(file, &error));
+    CHECK(error.status == KITH_OK && (unsigned char)error.name[0] == 0xaa);
+    error.struct_bytes = 0;
+    CHECK_STATUS(kith_file_error_of(file, &error), KITH_E_ARGUMENT);
+    CHECK_OK(kith_file_close(file));
+    remove_folder(&f);
 }
 
 TEST(malformed_options_are_refused) {
