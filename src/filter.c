@@ -277,6 +277,11 @@ kith_hash kith_filter_hash(const kith_filter *f) {
     return (kith_hash){.id = f->head.hash.id, .seed = f->head.hash.seed}; /* without the secret key */
 }
 
+bool kith_filter_has_hash(const kith_filter *f, const kith_hash *hash) {
+    assert(f != NULL && hash != NULL);
+    return kithi_hash_equal(&f->head.hash, hash);
+}
+
 kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats) {
     assert(f != NULL && stats != NULL);
     if (!kithi_struct_valid(stats, sizeof *stats))

@@ -426,6 +426,11 @@ KITH_API bool kith_filter_readonly(const kith_filter *filter);
 /* Returns the hash with its seed. The secret key is not returned: its bytes are 0. */
 KITH_API kith_hash kith_filter_hash(const kith_filter *filter);
 
+/* Returns true if digests that were computed with `hash` are digests of this filter: if both are the same hash, with
+ * the same seed or secret key. `hash` must contain the key, so the result of kith_filter_hash() is of no use here if
+ * the filter has one. */
+KITH_API bool kith_filter_has_hash(const kith_filter *filter, const kith_hash *hash);
+
 typedef struct kith_filter_stats {
     size_t struct_bytes; /* sizeof(kith_filter_stats): set by KITH_FILTER_STATS_INIT */
     uint64_t count;      /* as kith_filter_count */

@@ -6,6 +6,7 @@
 #include <kith/builder.h>
 #include <kith/cpu.h>
 #include <kith/exact.h>
+#include <kith/file.h>
 #include <kith/filter.h>
 #include <kith/hash.h>
 #include <kith/plan.h>

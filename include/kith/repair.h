@@ -32,7 +32,7 @@
 #ifndef KITH_REPAIR_H
 #define KITH_REPAIR_H
 
-#include <kith/filter.h>
+#include <kith/file.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -107,6 +107,11 @@ typedef struct kith_repair_report {
  * Cost: reads the file once. The search for a flipped bit takes about three seconds for each of up to four pages. */
 KITH_API KITH_MUST_USE kith_status kith_repair(const char *path, const kith_allocator *allocator,
                                                kith_repair_report *report, kith_filter **filter);
+
+/* The same for a file that was opened with KITH_FILE_REPLACE, which does not read it. To write the result to the file
+ * itself, pass it to kith_file_replace(), and commit. With KITH_FILE_LOCK_IF_THERE, the file may be on a disk that is
+ * mounted read-only. KITH_E_UNSUPPORTED: the file is a stream. */
+KITH_API KITH_MUST_USE kith_status kith_file_repair(kith_file *file, kith_repair_report *report, kith_filter **filter);
 
 #ifdef __cplusplus
 }

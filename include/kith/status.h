@@ -83,12 +83,18 @@ extern "C" {
     X(28, E_IO, "input/output error (see errno)")                                                                      \
     X(29, E_KEY,                                                                                                       \
       "the key has the wrong size for this table, or is outside its universe, or a value was given to a bitset")       \
-    X(30, E_CANCELLED, "cancelled by the caller's progress function")                                                  \
+    X(30, E_CANCELLED, "cancelled by the caller")                                                                      \
     X(31, E_JOURNAL,                                                                                                   \
       "the file is a store, which is opened together with its journal (kith_store_open); or that journal is missing, " \
       "or does not belong to the file")                                                                                \
     X(32, E_LOCKED, "another process or handle has the store open for writing")                                        \
-    X(33, E_NOT_STORE, "the file is a plain filter, not a store")
+    X(33, E_NOT_STORE, "the file is a plain filter, not a store")                                                      \
+    X(34, E_REPLACED,                                                                                                  \
+      "another program has replaced, changed or removed the file or its lock since it was opened; nothing was "        \
+      "written")                                                                                                       \
+    X(35, E_EXISTS, "the file exists already; it is unchanged")                                                        \
+    X(36, E_LOCK,                                                                                                      \
+      "the file cannot be locked: the lock file cannot be opened, is not a lock file, or there are no locks")
 
 typedef enum kith_status {
 #define KITH_STATUS_ENUM(number, name, sentence) KITH_##name = number,

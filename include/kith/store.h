@@ -62,7 +62,7 @@
 #ifndef KITH_STORE_H
 #define KITH_STORE_H
 
-#include <kith/filter.h>
+#include <kith/file.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -75,15 +75,9 @@ typedef enum kith_store_flags {
     KITH_STORE_READ = 1 << 0, /* only read: takes no lock and changes no file */
 } kith_store_flags;
 
-/* When operations are synced to the disk. In every mode, kith_store_sync(), kith_store_commit() and kith_store_close()
- * sync everything that was written before. */
-typedef enum kith_store_sync_mode {
-    KITH_SYNC_CALL = 0,       /* before each call returns: success means durable. (In a batch of kith_store_begin():
-                                 before kith_store_commit() returns) */
-    KITH_SYNC_OPERATIONS = 1, /* when sync_operations operations are not synced yet: one sync for all of them */
-    KITH_SYNC_INTERVAL = 2,   /* sync_ms milliseconds after the first operation that is not synced; this is checked at
-                                 each call that changes the store, and by kith_store_tick() */
-} kith_store_sync_mode;
+/* When operations are synced to the disk: see kith/file.h. KITH_SYNC_COMMIT is not for stores. In every mode,
+ * kith_store_sync(), kith_store_commit() and kith_store_close() sync everything that was written before. */
+typedef kith_sync kith_store_sync_mode;
 
 /* How a store works. Initialise with KITH_STORE_OPTIONS_INIT. NULL instead of a pointer to it means the defaults. A
  * field that is 0 has its default. A program that was compiled with an older header has a smaller struct_bytes; it is

@@ -37,6 +37,10 @@
  * returns 0 although the data is lost (Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC
  * 2020). fsync is therefore never retried, not even after EINTR; the file is discarded.
  *
+ * A guard (replace.h) says which file is to be replaced. It is compared with the file that has the name before anything
+ * is written, and with the one that has the temporary name after step 8, when nobody else can change the outcome any
+ * more: if they differ, the names are exchanged back. A file that must be new gets its name by a link.
+ *
  * Links are followed here, one name after the other, because the temporary file must be in the folder of the last one.
  * This bypasses the kernel's protection (fs.protected_symlinks), so the same rule is applied here: in a sticky folder
  * that everyone may write, a link is followed only if it belongs to the caller or to the folder's owner. Otherwise
@@ -86,6 +90,8 @@ struct target {
     bool exists;         /* there is a regular file of this name */
     struct stat old;     /* valid if `exists` */
     const char *name;    /* in the folder; points into path */
+    bool to_read;        /* the folder is not listed or synced, so it need not be readable */
+    kithi_guard *guard;  /* NULL: none */
     char path[PATH_MAX]; /* the path, or the text of the last link followed */
 };
 
@@ -130,7 +136,7 @@ static bool fail(int error) {
 }
 
 /* Splits path at its last slash, opens the folder part relative to `from`, and points *name at the rest. */
-static int open_folder(int from, char *path, const char **name) {
+static int open_folder(int from, char *path, const char **name, bool to_read) {
     const char *folder = ".";
     char *slash = strrchr(path, '/');
     *name = slash ? slash + 1 : path;
@@ -140,7 +146,7 @@ static int open_folder(int from, char *path, const char **name) {
         *slash = '\0';
         folder = path;
     }
-    return kithi_openat(from, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    return kithi_openat(from, folder, (to_read ? O_PATH : O_RDONLY) | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
 static bool link_is_trusted(int folder, const struct stat *link) {
@@ -185,7 +191,7 @@ static bool find_target(int start, const char *path, bool follow_links, struct t
 
     for (int links = 0; links <= LINKS_MAX; links++) {
         int from = t->folder;
-        t->folder = open_folder(from < 0 ? start : from, t->path, &t->name);
+        t->folder = open_folder(from < 0 ? start : from, t->path, &t->name, t->to_read);
         if (from >= 0)
             close_quietly(from);
         if (t->folder < 0)
@@ -208,6 +214,26 @@ static bool find_target(int start, const char *path, bool follow_links, struct t
         }
     }
     return fail(ELOOP);
+}
+
+/* Returns whether the name refers to the file that the guard expects. Without a guard, any file will do. */
+static bool is_expected(const struct target *t, const char *name) {
+    kithi_file_id id;
+    return t->guard == NULL || t->guard->any ||
+           (kithi_file_id_of(t->folder, name, &id) && kithi_same_file(&id, &t->guard->is));
+}
+
+static bool fail_unexpected(const struct target *t) {
+    t->guard->is_other = true;
+    return fail(EBUSY);
+}
+
+/* Removes the temporary name. */
+static void drop_temp(const struct target *t, const char *temp) {
+    int error = errno;
+    if (unlinkat(t->folder, temp, 0) != 0 && errno != ENOENT && t->guard != NULL)
+        (void)snprintf(t->guard->left, sizeof t->guard->left, "%s", temp);
+    errno = error;
 }
 
 /* A write beyond RLIMIT_FSIZE raises SIGXFSZ, which kills a process that does not handle it. */
@@ -422,29 +448,66 @@ static void undo_publish(const struct target *t, const char *temp, const struct 
     bool is_ours = is_named(t, t->name, new_file);
     bool restored = displaced && is_ours && renameat(t->folder, temp, t->folder, t->name) == 0;
     if (displaced && !restored)
-        (void)unlinkat(t->folder, temp, 0);
+        drop_temp(t, temp);
     else if (!displaced && is_ours && !t->exists)
         (void)unlinkat(t->folder, t->name, 0);
     errno = error;
 }
 
+/* Undoes an exchange that has displaced an unexpected file. If that is replaced by yet another one before this, the
+ * other one keeps the name. */
+static bool exchange_back(const struct target *t, const char *temp, const struct stat *new_file) {
+    if (exchange(t, temp) && !is_named(t, temp, new_file))
+        (void)exchange(t, temp);
+    return fail_unexpected(t);
+}
+
+/* Gives the new file its name, which no file may have. Uses a second link, because a rename could replace a file. */
+static bool name_new_file(const struct target *t, const char *temp) {
+    if (linkat(t->folder, temp, t->folder, t->name, 0) == 0) {
+        drop_temp(t, temp);
+        return true;
+    }
+    if (errno == EEXIST)
+        return fail_unexpected(t);
+    bool has_no_links = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK;
+    if (has_no_links && !is_expected(t, t->name))
+        return fail_unexpected(t);
+    return has_no_links && renameat(t->folder, temp, t->folder, t->name) == 0;
+}
+
+/* Step 8. Sets *displaced to whether the old file now has the temporary name. */
+static bool exchange_names(const struct target *t, const char *temp, const struct stat *new_file, bool *displaced) {
+    bool must_be_new = t->guard != NULL && !t->guard->any && !t->exists;
+    *displaced = t->exists && exchange(t, temp);
+    if (*displaced && !is_expected(t, temp)) {
+        *displaced = false;
+        return exchange_back(t, temp, new_file);
+    }
+    if (*displaced)
+        return true;
+    if (must_be_new)
+        return name_new_file(t, temp);
+    /* EINVAL and ENOSYS: there is no exchange here. ENOENT: the old file has been removed since it was found. */
+    bool rename_will_do = !t->exists || errno == EINVAL || errno == ENOSYS || errno == ENOENT;
+    if (rename_will_do && !is_expected(t, t->name))
+        return fail_unexpected(t);
+    return rename_will_do && renameat(t->folder, temp, t->folder, t->name) == 0;
+}
+
 /* Steps 8 to 10. The temporary name is free afterwards, also on failure. */
 static bool publish(const struct target *t, const char *temp, const struct stat *new_file) {
-    bool displaced = t->exists && exchange(t, temp);
-    if (!displaced) {
-        /* EINVAL and ENOSYS: there is no exchange here. ENOENT: the old file has been removed since it was found. */
-        bool rename_will_do = !t->exists || errno == EINVAL || errno == ENOSYS || errno == ENOENT;
-        if (!rename_will_do || renameat(t->folder, temp, t->folder, t->name) != 0) {
-            unlink_quietly(t->folder, temp);
-            return false;
-        }
+    bool displaced;
+    if (!exchange_names(t, temp, new_file, &displaced)) {
+        drop_temp(t, temp);
+        return false;
     }
     if (!sync_folder(t->folder)) {
         undo_publish(t, temp, new_file, displaced);
         return false;
     }
     if (displaced)
-        unlink_quietly(t->folder, temp);
+        drop_temp(t, temp);
     return true;
 }
 
@@ -468,7 +531,7 @@ static bool replace_opened(const struct target *t, const struct model *m, const 
     if (lock >= 0 && written)
         published = publish(t, temp, &new_file);
     else
-        unlink_quietly(t->folder, temp);
+        drop_temp(t, temp);
     if (lock >= 0)
         close_quietly(lock);
     return published;
@@ -485,32 +548,39 @@ static bool replace(const struct target *t, const struct content *content) {
     return replaced;
 }
 
-static kith_status replace_from(int start, const char *path, bool follow_links, const char *like,
-                                const kithi_part *parts, size_t count, bool secret) {
-    assert(path && (parts || count == 0));
-    struct content content = {parts, count, 0, secret, like};
-    for (size_t i = 0; i < count; i++) {
-        assert((parts[i].bytes || parts[i].byte_count == 0) && parts[i].byte_count <= PTRDIFF_MAX - content.byte_count);
-        content.byte_count += parts[i].byte_count;
+static kith_status replace_from(int start, const char *path, bool follow_links, const kithi_replacement *r) {
+    assert(path && (r->parts || r->count == 0));
+    struct content content = {r->parts, r->count, 0, r->secret, r->like};
+    for (size_t i = 0; i < r->count; i++) {
+        const kithi_part *part = &r->parts[i];
+        assert((part->bytes || part->byte_count == 0) && part->byte_count <= PTRDIFF_MAX - content.byte_count);
+        content.byte_count += part->byte_count;
     }
-    struct target t;
-    bool replaced = find_target(start, path, follow_links, &t) && replace(&t, &content);
+    struct target t = {.guard = r->guard};
+    bool replaced = find_target(start, path, follow_links, &t) && (is_expected(&t, t.name) || fail_unexpected(&t)) &&
+                    replace(&t, &content);
+    if (replaced && t.guard != NULL)
+        (void)kithi_file_id_of(t.folder, t.name, &t.guard->is);
     if (t.folder >= 0)
         close_quietly(t.folder);
     return replaced ? KITH_OK : kithi_status_from_errno(errno);
 }
 
 kith_status kithi_replace_file_parts(const char *path, const kithi_part *parts, size_t count, bool secret) {
-    return replace_from(AT_FDCWD, path, true, NULL, parts, count, secret);
+    return replace_from(AT_FDCWD, path, true, &(kithi_replacement){.parts = parts, .count = count, .secret = secret});
 }
 
-kith_status kithi_replace_file_at(int folder, const char *name, const char *like, const kithi_part *parts, size_t count,
-                                  bool secret) {
-    return replace_from(folder, name, false, like, parts, count, secret);
+kith_status kithi_replace_file_at(int folder, const kithi_replacement *r) {
+    if (r->guard == NULL)
+        return replace_from(folder, r->name, false, r);
+    r->guard->is_other = false;
+    r->guard->left[0] = '\0';
+    kith_status status = replace_from(folder, r->name, false, r);
+    return r->guard->is_other ? KITH_E_REPLACED : status;
 }
 
-kith_status kithi_find_target(const char *path, int *folder, char *name, size_t name_bytes) {
-    struct target t;
+kith_status kithi_find_target(const char *path, bool to_read, int *folder, char *name, size_t name_bytes) {
+    struct target t = {.to_read = to_read};
     bool found = find_target(AT_FDCWD, path, true, &t);
     if (found && strlen(t.name) >= name_bytes)
         found = fail(ENAMETOOLONG);

@@ -13,6 +13,9 @@
 #include <kith/status.h>
 
 #include "core/part.h"
+#include "format/file_id.h"
+
+#define KITHI_NAME_BYTES 256 /* NAME_MAX and the terminating zero */
 
 /* Replaces or creates the file `path` with exactly these bytes. When it returns KITH_OK, the file would survive a power
  * cut (if the disk is honest about fsync). bytes may be NULL if byte_count is 0.
@@ -60,17 +63,34 @@
 KITH_MUST_USE kith_status kithi_replace_file(const char *path, const void *bytes, size_t byte_count, bool secret);
 
 /* Follows the symbolic links of `path` as above, to a file that need not exist. On success sets *folder to a new
- * descriptor of the folder that the file is in, and copies the name of the file in this folder to `name`. Returns
- * KITH_E_IO with ENAMETOOLONG if the name does not fit, or one of the codes above. */
-KITH_MUST_USE kith_status kithi_find_target(const char *path, int *folder, char *name, size_t name_bytes);
+ * descriptor of the folder that the file is in, and copies the name of the file in this folder to `name`. With
+ * `to_read` the folder need not be readable, and its descriptor can neither be listed nor synced. Returns KITH_E_IO
+ * with ENAMETOOLONG if the name does not fit, or one of the codes above. */
+KITH_MUST_USE kith_status kithi_find_target(const char *path, bool to_read, int *folder, char *name, size_t name_bytes);
 
-/* The same as kithi_replace_file() for the file `name` in an open folder, as kithi_find_target() has found it, with the
- * bytes of `count` parts, one after the other. If `name` is a link by now, it is not followed: KITH_E_IO with ELOOP.
- * Otherwise the file would be another one than that which the caller has locked and read. `like` (may be NULL) is the
- * name of a file in the same folder. If `name` does not exist yet and `like` does, the new file gets the owner, group,
- * permission bits and access list of `like`. */
-KITH_MUST_USE kith_status kithi_replace_file_at(int folder, const char *name, const char *like, const kithi_part *parts,
-                                                size_t count, bool secret);
+/* Ensures that a replacement undoes nothing that somebody else has done since the file was found. Links are not
+ * followed. Where names can be exchanged (see above), this is certain; elsewhere somebody else can still replace the
+ * file between the last check and the rename. */
+typedef struct kithi_guard {
+    bool any;                    /* any regular file may be replaced */
+    kithi_file_id is;            /* otherwise, the file that must have the name. After success: the new one */
+    bool is_other;               /* set by a failure: another file has the name; the status is KITH_E_REPLACED */
+    char left[KITHI_NAME_BYTES]; /* set by every call: the temporary file that could not be removed; empty: none */
+} kithi_guard;
+
+typedef struct kithi_replacement {
+    const char *name;
+    const char *like; /* NULL, or the name of a file in the same folder. If `name` does not exist yet and `like` does,
+                         the new file gets the owner, group, permission bits and access list of `like` */
+    const kithi_part *parts;
+    size_t count;
+    bool secret;
+    kithi_guard *guard; /* NULL: any regular file is replaced */
+} kithi_replacement;
+
+/* The same as kithi_replace_file() for a name in an open folder, as kithi_find_target() has found it, with the bytes of
+ * several parts, one after the other. If the name is a link by now, it is not followed: KITH_E_IO with ELOOP. */
+KITH_MUST_USE kith_status kithi_replace_file_at(int folder, const kithi_replacement *replacement);
 
 /* Like kithi_replace_file(), with the bytes of `count` parts, one after the other. */
 KITH_MUST_USE kith_status kithi_replace_file_parts(const char *path, const kithi_part *parts, size_t count,

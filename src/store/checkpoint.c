@@ -36,7 +36,8 @@ static const kithi_store_mark NO_MARK = {.is_store = false}; /* for a plain file
 /* The callback for kithi_filter_write_marked(). */
 static kith_status write_snapshot(void *context, const kithi_part *parts, size_t count, bool secret) {
     kith_store *s = context;
-    return s->files->replace(s->files->context, s->folder, s->snapshot_name, NULL, parts, count, secret);
+    const kithi_replacement r = {s->snapshot_name, NULL, parts, count, secret, s->snapshot_guard};
+    return s->files->replace(s->files->context, s->folder, &r);
 }
 
 /* Replaces FILE by the bytes of a filter, with this mark in the header. */
@@ -63,7 +64,8 @@ static kith_status replace_journal(kith_store *s, const kithi_journal_head *head
     /* The snapshot has mode 0600 if it contains a secret hash key. Users who cannot read the snapshot must not read the
      * digests either, so the journal has the same mode. */
     bool secret = filter->head.hash.id == KITH_HASH_SIPHASH;
-    return s->files->replace(s->files->context, s->folder, s->journal_name, s->snapshot_name, &part, 1, secret);
+    const kithi_replacement r = {s->journal_name, s->snapshot_name, &part, 1, secret, s->journal_guard};
+    return s->files->replace(s->files->context, s->folder, &r);
 }
 
 kith_status kithi_store_start_journal(kith_store *s, uint64_t base) {
@@ -317,6 +319,23 @@ static kith_status create_files(kith_store *s, kith_filter *filter, bool old_sto
     return status;
 }
 
+kith_status kithi_store_start(kith_store *s, kith_filter *filter) {
+    kith_status status = create_files(s, filter, false);
+    return status == KITH_OK ? kithi_store_recover(s) : status;
+}
+
+kith_status kithi_store_fill(kith_store *s, kith_filter *filter) {
+    kith_status status = kithi_store_recover(s);
+    if (status == KITH_OK)
+        return kith_store_replace(s, filter);
+    if (is_no_store(status)) {
+        status = create_files(s, filter, status != KITH_E_NO_FILE && status != KITH_E_NOT_STORE);
+        if (status == KITH_OK)
+            status = kithi_store_recover(s);
+    }
+    return status;
+}
+
 kith_status kithi_store_create_with(const kithi_files *files, const char *path, kith_filter *filter,
                                     const kith_store_options *options, kith_store **store) {
     assert(path != NULL && filter != NULL && store != NULL);
@@ -327,16 +346,8 @@ kith_status kithi_store_create_with(const kithi_files *files, const char *path, 
     if (status != KITH_OK)
         return status;
     status = kithi_store_lock(s);
-    if (status == KITH_OK) {
-        status = kithi_store_recover(s);
-        if (status == KITH_OK) {
-            status = kith_store_replace(s, filter);
-        } else if (is_no_store(status)) {
-            status = create_files(s, filter, status != KITH_E_NO_FILE && status != KITH_E_NOT_STORE);
-            if (status == KITH_OK)
-                status = kithi_store_recover(s);
-        }
-    }
+    if (status == KITH_OK)
+        status = kithi_store_fill(s, filter);
     if (status != KITH_OK)
         kithi_store_abandon(s);
     else
@@ -396,11 +407,9 @@ kith_status kithi_store_convert_with(const kithi_files *files, const char *path,
     if (status == KITH_OK)
         status = open_plain_file(s, &plain);
     if (status == KITH_OK) {
-        status = create_files(s, plain.filter, false);
+        status = kithi_store_start(s, plain.filter);
         close_plain_file(s, &plain);
     }
-    if (status == KITH_OK)
-        status = kithi_store_recover(s);
     if (status != KITH_OK)
         kithi_store_abandon(s);
     else

@@ -44,10 +44,10 @@ static int fail(int file, int error) {
     return -1;
 }
 
-static int open_folder(void *context, const char *path, char name[KITHI_FILE_NAME_BYTES]) {
+static int open_folder(void *context, const char *path, bool to_read, char name[KITHI_NAME_BYTES]) {
     (void)context;
     int folder;
-    return kithi_find_target(path, &folder, name, KITHI_FILE_NAME_BYTES) == KITH_OK ? folder : -1;
+    return kithi_find_target(path, to_read, &folder, name, KITHI_NAME_BYTES) == KITH_OK ? folder : -1;
 }
 
 static int open_file(void *context, int folder, const char *name, bool writable) {
@@ -92,11 +92,11 @@ static void settle_access(int lock, int folder, const char *data_name) {
     (void)fchmod(lock, S_IRUSR | S_IWUSR | writers | writers << 1);
 }
 
-static int open_lock(int folder, const char *name, const char *data_name) {
+static int open_or_create(int folder, const char *name, const char *data_name, bool existing) {
     for (;;) {
         /* First without O_CREAT: with it, Linux may refuse to open another user's file in a sticky folder (/tmp). */
         int lock = kithi_openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
-        if (lock >= 0 || errno != ENOENT)
+        if (lock >= 0 || errno != ENOENT || existing)
             return lock;
         lock = kithi_openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (lock >= 0)
@@ -106,18 +106,34 @@ static int open_lock(int folder, const char *name, const char *data_name) {
     }
 }
 
-static int lock_file(void *context, int folder, const char *name, const char *data_name) {
+static int open_lock(void *context, int folder, const char *name, const char *data_name, bool existing) {
     (void)context;
+    struct stat st;
+    int lock = open_or_create(folder, name, data_name, existing);
+    if (lock < 0)
+        return errno == ELOOP || errno == EISDIR || errno == ENXIO ? fail(-1, EINVAL) : -1;
+    if (fstat(lock, &st) != 0)
+        return fail(lock, errno);
+    return S_ISREG(st.st_mode) && st.st_size == 0 ? lock : fail(lock, EINVAL);
+}
+
+static int take_lock(void *context, int lock, bool wait) {
+    (void)context;
+    return wait ? flock(lock, LOCK_EX) : kithi_flock(lock, LOCK_EX | LOCK_NB);
+}
+
+static void pause_ms(void *context, unsigned ms) {
+    (void)context;
+    struct timespec pause = {ms / 1000, (long)(ms % 1000) * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+static int lock_file(void *context, int folder, const char *name, const char *data_name) {
     for (;;) {
-        struct stat st;
-        int lock = open_lock(folder, name, data_name);
+        int lock = open_lock(context, folder, name, data_name, false);
         if (lock < 0)
-            return errno == ELOOP || errno == EISDIR || errno == ENXIO ? fail(-1, EINVAL) : -1;
-        if (fstat(lock, &st) != 0)
-            return fail(lock, errno);
-        if (!S_ISREG(st.st_mode) || st.st_size != 0)
-            return fail(lock, EINVAL);
-        if (kithi_flock(lock, LOCK_EX | LOCK_NB) != 0)
+            return -1;
+        if (take_lock(context, lock, false) != 0)
             return fail(lock, errno);
         int named = check_name(lock, folder, name);
         if (named == 1)
@@ -126,6 +142,11 @@ static int lock_file(void *context, int folder, const char *name, const char *da
             return fail(lock, errno);
         (void)close(lock); /* somebody has removed the file that was just locked */
     }
+}
+
+static int identify(void *context, int file, const char *name, kithi_file_id *id) {
+    (void)context;
+    return kithi_file_id_of(file, name, id) ? 0 : -1;
 }
 
 static int file_size(void *context, int file, uint64_t *bytes) {
@@ -165,10 +186,9 @@ static int sync_file(void *context, int file, bool only_data) {
     return only_data ? fdatasync(file) : fsync(file);
 }
 
-static kith_status replace_file(void *context, int folder, const char *name, const char *like, const kithi_part *parts,
-                                size_t count, bool secret) {
+static kith_status replace_file(void *context, int folder, const kithi_replacement *replacement) {
     (void)context;
-    return kithi_replace_file_at(folder, name, like, parts, count, secret);
+    return kithi_replace_file_at(folder, replacement);
 }
 
 /* Some file systems cannot sync folders and report that. Names are then as durable as they can be. */
@@ -212,6 +232,9 @@ const kithi_files kithi_files_system = {
     .open_folder = open_folder,
     .open = open_file,
     .lock = lock_file,
+    .open_lock = open_lock,
+    .take_lock = take_lock,
+    .pause = pause_ms,
     .close = close_file,
     .size = file_size,
     .read = read_file,
@@ -219,6 +242,7 @@ const kithi_files kithi_files_system = {
     .truncate = truncate_file,
     .sync = sync_file,
     .is_named = is_named,
+    .identify = identify,
     .replace = replace_file,
     .remove = remove_file,
     .sync_folder = sync_folder,

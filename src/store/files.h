@@ -14,16 +14,14 @@
 
 #include <kith/status.h>
 
-#include "core/part.h"
-
-#define KITHI_FILE_NAME_BYTES 256 /* NAME_MAX and the terminating zero */
+#include "format/replace.h"
 
 typedef struct kithi_files {
     void *context;
 
     /* Follows the symbolic links of `path` (format/replace.h) to a file, which need not exist. Opens its folder, and
-     * copies its name in this folder to `name`. */
-    int (*open_folder)(void *context, const char *path, char name[KITHI_FILE_NAME_BYTES]);
+     * copies its name in this folder to `name`. With `to_read`, the folder cannot be synced. */
+    int (*open_folder)(void *context, const char *path, bool to_read, char name[KITHI_NAME_BYTES]);
     /* Opens an existing regular file; does not follow links. EISDIR: a folder. ELOOP: a link. EINVAL or ENXIO: another
      * file that is not regular. */
     int (*open)(void *context, int folder, const char *name, bool writable);
@@ -32,7 +30,13 @@ typedef struct kithi_files {
      * file `data_name`. EWOULDBLOCK: somebody else holds the lock. EINVAL: the file is not an empty regular file, so it
      * is not a lock file. */
     int (*lock)(void *context, int folder, const char *name, const char *data_name);
-    void (*close)(void *context, int file); /* files, folders and locks; keeps errno */
+    /* The parts of `lock`. open_lock() opens the lock file, and creates it if it does not exist, unless `existing`.
+     * take_lock() locks it; with `wait`, until the lock is free or a signal interrupts the call (EINTR). Then
+     * is_named() must be asked whether it still is the lock file. */
+    int (*open_lock)(void *context, int folder, const char *name, const char *data_name, bool existing);
+    int (*take_lock)(void *context, int lock, bool wait);
+    void (*pause)(void *context, unsigned ms); /* a signal may end it earlier */
+    void (*close)(void *context, int file);    /* files, folders and locks; keeps errno */
 
     int (*size)(void *context, int file, uint64_t *bytes);
     int64_t (*read)(void *context, int file, void *bytes, size_t byte_count, uint64_t offset);
@@ -42,10 +46,11 @@ typedef struct kithi_files {
     /* Returns 1 if `name` still refers to this open file. Any other result means that it does not, or that this cannot
      * be determined. */
     int (*is_named)(void *context, int file, int folder, const char *name);
+    /* Describes what a name in a folder refers to, without following a link, or an open file, if `name` is NULL. */
+    int (*identify)(void *context, int file, const char *name, kithi_file_id *id);
 
     /* Replaces or creates a file atomically and durably; see kithi_replace_file_at(). */
-    kith_status (*replace)(void *context, int folder, const char *name, const char *like, const kithi_part *parts,
-                           size_t count, bool secret);
+    kith_status (*replace)(void *context, int folder, const kithi_replacement *replacement);
     int (*remove)(void *context, int folder, const char *name); /* removes the file and syncs the folder */
     int (*sync_folder)(void *context, int folder);
 

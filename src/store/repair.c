@@ -450,26 +450,19 @@ static kith_status finish(repair *r) {
     return kithi_filter_check(r->filter) == NULL ? KITH_OK : KITH_E_CORRUPT;
 }
 
-kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64_t budget, const kith_allocator *given,
-                              kith_repair_report *report, kith_filter **filter) {
-    assert(path != NULL && report != NULL && filter != NULL);
+kith_status kithi_repair_store(kith_store *s, uint64_t budget, const kith_allocator *allocator,
+                               kith_repair_report *report, kith_filter **filter) {
+    assert(report != NULL && filter != NULL);
     if (!kithi_struct_valid(report, sizeof *report))
         return KITH_E_ARGUMENT;
-    kith_allocator allocator = kithi_allocator_or_default(given);
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
-    options.allocator = &allocator;
-    repair r = {.allocator = &allocator, .budget = budget, .reader = {.inner = files}};
+    repair r = {.s = s, .allocator = allocator, .budget = budget, .reader = {.inner = s->files}};
     r.files = (kithi_files){
         .context = &r.reader, .read = read_past_errors, .size = inner_size, .size_limit = inner_size_limit};
-    kith_status status = kithi_store_new(files, path, &options, &r.s);
-    if (status != KITH_OK)
-        return status;
-    status = repair_file(&r);
+    kith_status status = repair_file(&r);
     if (status == KITH_OK && r.mark.is_store)
         status = repair_journal(&r);
     if (status == KITH_OK)
         status = finish(&r);
-    kithi_store_free(r.s);
     if (status != KITH_OK) {
         kith_filter_free(r.filter);
         return status;
@@ -478,6 +471,23 @@ kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64
     kithi_struct_write(report, &r.report);
     *filter = r.filter;
     return KITH_OK;
+}
+
+kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64_t budget, const kith_allocator *given,
+                              kith_repair_report *report, kith_filter **filter) {
+    assert(path != NULL && report != NULL && filter != NULL);
+    if (!kithi_struct_valid(report, sizeof *report))
+        return KITH_E_ARGUMENT;
+    kith_allocator allocator = kithi_allocator_or_default(given);
+    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    options.allocator = &allocator;
+    kith_store *s;
+    kith_status status = kithi_store_new(files, path, &options, &s);
+    if (status != KITH_OK)
+        return status;
+    status = kithi_repair_store(s, budget, &allocator, report, filter);
+    kithi_store_free(s);
+    return status;
 }
 
 kith_status kith_repair(const char *path, const kith_allocator *allocator, kith_repair_report *report,

@@ -46,9 +46,9 @@ static kith_status read_options(const kith_store_options *given, kith_store_opti
     return KITH_OK;
 }
 
-static bool join_names(char *to, const char *name, const char *ending) {
+bool kithi_join_names(char to[KITHI_NAME_BYTES], const char *name, const char *ending) {
     size_t name_bytes = strlen(name), ending_bytes = strlen(ending) + 1;
-    if (name_bytes + ending_bytes > KITHI_FILE_NAME_BYTES)
+    if (name_bytes + ending_bytes > KITHI_NAME_BYTES)
         return false;
     /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the next line adds the end */
     memcpy(to, name, name_bytes);
@@ -78,11 +78,11 @@ kith_status kithi_store_new(const kithi_files *files, const char *path, const ki
         status = KITH_E_MEMORY;
     if (status == KITH_OK && path != NULL) {
         do
-            s->folder = files->open_folder(files->context, path, s->snapshot_name);
+            s->folder = files->open_folder(files->context, path, false, s->snapshot_name);
         while (s->folder < 0 && errno == EINTR);
         if (s->folder < 0)
             status = kithi_status_from_errno(errno);
-        else if (!join_names(s->journal_name, s->snapshot_name, "-journal"))
+        else if (!kithi_join_names(s->journal_name, s->snapshot_name, "-journal"))
             status = kithi_status_with_errno(ENAMETOOLONG);
     }
     if (status != KITH_OK)
@@ -92,14 +92,32 @@ kith_status kithi_store_new(const kithi_files *files, const char *path, const ki
     return status;
 }
 
+kith_status kithi_store_new_at(const kithi_files *files, int folder, const char *name, int lock,
+                               const kith_store_options *options, kith_store **store) {
+    kith_store *s;
+    kith_status status = kithi_store_new(files, NULL, options, &s);
+    if (status != KITH_OK)
+        return status;
+    s->is_borrowed = true;
+    s->folder = folder;
+    s->lock = lock;
+    s->is_writer = lock >= 0;
+    if (!kithi_join_names(s->snapshot_name, name, "") || !kithi_join_names(s->journal_name, name, "-journal")) {
+        kithi_store_free(s);
+        return kithi_status_with_errno(ENAMETOOLONG);
+    }
+    *store = s;
+    return KITH_OK;
+}
+
 kith_status kithi_store_lock(kith_store *s) {
     if (s->options.lock != 0) {
         s->lock = s->options.lock - 1; /* the option is 1 + the descriptor, so that 0 can mean that there is none */
         s->is_writer = true;
         return KITH_OK;
     }
-    char lock_name[KITHI_FILE_NAME_BYTES];
-    (void)join_names(lock_name, s->snapshot_name, "-lock"); /* fits: it is shorter than the name of the journal */
+    char lock_name[KITHI_NAME_BYTES];
+    (void)kithi_join_names(lock_name, s->snapshot_name, "-lock"); /* fits: it is shorter than the name of the journal */
     do
         s->lock = s->files->lock(s->files->context, s->folder, lock_name, s->snapshot_name);
     while (s->lock < 0 && errno == EINTR);
@@ -112,6 +130,8 @@ kith_status kithi_store_lock(kith_store *s) {
 void kithi_store_free(kith_store *s) {
     int error = errno;
     kithi_image_unmap(s, &s->now);
+    if (s->is_borrowed)
+        s->folder = s->lock = -1;
     int *files[] = {&s->now.snapshot_file, &s->now.journal.file, &s->lock, &s->folder};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (*files[i] >= 0)
@@ -172,18 +192,24 @@ static kith_status check_is_store(kith_store *s) {
     return status;
 }
 
-/* Opens snapshot and journal for reading. On failure the store is freed. */
-static kith_status open_reader(kith_store *s, kith_store **store) {
+kith_status kithi_store_load_reader(kith_store *s) {
     kithi_image image;
-    kith_status status = s->options.lock == 0 ? kithi_store_load(s, &image) : KITH_E_ARGUMENT;
-    if (status != KITH_OK) {
-        kithi_store_abandon(s);
+    kith_status status = kithi_store_load(s, &image);
+    if (status != KITH_OK)
         return status;
-    }
     kithi_store_adopt(s, &image);
     s->cut_bytes = s->now.tail_bytes;
-    *store = s;
     return KITH_OK;
+}
+
+/* Opens snapshot and journal for reading. On failure the store is freed. */
+static kith_status open_reader(kith_store *s, kith_store **store) {
+    kith_status status = s->options.lock == 0 ? kithi_store_load_reader(s) : KITH_E_ARGUMENT;
+    if (status != KITH_OK)
+        kithi_store_abandon(s);
+    else
+        *store = s;
+    return status;
 }
 
 kith_status kith_store_open_fd(int snapshot, int journal, const kith_store_options *options, kith_store **store) {
@@ -193,7 +219,8 @@ kith_status kith_store_open_fd(int snapshot, int journal, const kith_store_optio
     if (status != KITH_OK)
         return status;
     s->files = kithi_given_files_init(&s->given_files, snapshot, journal);
-    (void)join_names(s->journal_name, s->snapshot_name, "-journal"); /* snapshot_name is empty, as given.c requires */
+    (void)kithi_join_names(s->journal_name, s->snapshot_name,
+                           "-journal"); /* snapshot_name is empty, as given.c requires */
     status = open_reader(s, store);
     if (status == KITH_OK)
         s->given_files.is_owned = true;

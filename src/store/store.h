@@ -45,10 +45,12 @@ struct kith_store {
     const kithi_files *files;      /* the file operations */
     kithi_given_files given_files; /* only for kith_store_open_fd() */
     bool is_writer;
-    int folder;                                /* negative: there is none, because the files are given */
-    int lock;                                  /* the lock file; negative: not locked, because this is a reader */
-    char snapshot_name[KITHI_FILE_NAME_BYTES]; /* in the folder; empty if the files are given */
-    char journal_name[KITHI_FILE_NAME_BYTES];
+    int folder;                           /* negative: there is none, because the files are given */
+    int lock;                             /* the lock file; negative: not locked, because this is a reader */
+    char snapshot_name[KITHI_NAME_BYTES]; /* in the folder; empty if the files are given */
+    char journal_name[KITHI_NAME_BYTES];
+    kithi_guard *snapshot_guard, *journal_guard; /* of their replacements; NULL: none */
+    bool is_borrowed;      /* folder and lock are not closed with the store: see kithi_store_new_at() */
     uint8_t *window;       /* memory for now.journal.window */
     kithi_image now;       /* the current state */
     kithi_position synced; /* of a writer: the journal is synced up to here. All 0 in a reader */
@@ -111,6 +113,17 @@ static inline bool kithi_depends_on_process(kith_status status) {
 /* Allocates a store, and opens its folder unless `path` is NULL. Does not open the files. */
 kith_status kithi_store_new(const kithi_files *files, const char *path, const kith_store_options *options,
                             kith_store **store);
+/* The same for a file in an open folder, which was found and, if `lock` is not negative, locked before. Folder and lock
+ * still belong to the caller. */
+kith_status kithi_store_new_at(const kithi_files *files, int folder, const char *name, int lock,
+                               const kith_store_options *options, kith_store **store);
+
+/* Opens the files for reading. */
+kith_status kithi_store_load_reader(kith_store *s);
+
+/* Writes `name` with the ending to `to`. Returns false if it does not fit. */
+bool kithi_join_names(char to[KITHI_NAME_BYTES], const char *name, const char *ending);
+
 kith_status kithi_store_lock(kith_store *s); /* makes the store a writer, or returns KITH_E_LOCKED or another error */
 void kithi_store_free(kith_store *s);        /* closes all files; writes nothing */
 void kithi_store_abandon(kith_store *s); /* the same after a failed open, except that the caller keeps options.lock */
@@ -146,6 +159,11 @@ kith_status kithi_store_start_journal(kith_store *s, uint64_t base);
 /* Makes a checkpoint if one is due, and sets s->checkpoint_status. */
 kith_status kithi_store_checkpoint_if_due(kith_store *s);
 
+/* Give a locked store that is not open the keys of the filter: kith_store_create() without finding and locking the
+ * file, and kith_store_convert() without reading it. */
+kith_status kithi_store_fill(kith_store *s, kith_filter *filter);
+kith_status kithi_store_start(kith_store *s, kith_filter *filter);
+
 /* ---- the public calls, with a table of file operations; tests pass one with files in memory ---- */
 
 kith_status kithi_store_create_with(const kithi_files *files, const char *path, kith_filter *filter,
@@ -154,7 +172,9 @@ kith_status kithi_store_convert_with(const kithi_files *files, const char *path,
                                      kith_store **store);
 kith_status kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
                                   const kith_store_options *options, kith_store **store);
-/* `budget`: see kithi_salvage. */
+/* `budget`: see kithi_salvage. The second function is for a store that is not open, whose names and window it uses. */
+kith_status kithi_repair_store(kith_store *s, uint64_t budget, const kith_allocator *allocator,
+                               kith_repair_report *report, kith_filter **filter);
 kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64_t budget,
                               const kith_allocator *allocator, kith_repair_report *report, kith_filter **filter);
 

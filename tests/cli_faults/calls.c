@@ -247,13 +247,18 @@ static int count_rename(int renamed) {
 }
 
 int __real_rename(const char *from, const char *to);
+int __real_linkat(int folder, const char *from, int to_folder, const char *to, int flags);
 int __real_renameat(int folder, const char *from, int to_folder, const char *to);
 int __real_renameat2(int folder, const char *from, int to_folder, const char *to, unsigned flags);
 int __wrap_rename(const char *from, const char *to);
+int __wrap_linkat(int folder, const char *from, int to_folder, const char *to, int flags);
 int __wrap_renameat(int folder, const char *from, int to_folder, const char *to);
 int __wrap_renameat2(int folder, const char *from, int to_folder, const char *to, unsigned flags);
 int __wrap_rename(const char *from, const char *to) {
     return fails(CALL_rename) ? -1 : count_rename(__real_rename(from, to));
+}
+int __wrap_linkat(int folder, const char *from, int to_folder, const char *to, int flags) {
+    return fails(CALL_linkat) ? -1 : count_rename(__real_linkat(folder, from, to_folder, to, flags));
 }
 int __wrap_renameat(int folder, const char *from, int to_folder, const char *to) {
     return fails(CALL_renameat) ? -1 : count_rename(__real_renameat(folder, from, to_folder, to));

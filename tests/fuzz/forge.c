@@ -61,9 +61,9 @@ kith_status __wrap_kithi_store_open_with(const kithi_files *files, const char *p
                                          const kith_store_options *options, kith_store **store);
 kith_status __wrap_kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
                                          const kith_store_options *options, kith_store **store) {
-    char name[KITHI_FILE_NAME_BYTES], journal[KITHI_FILE_NAME_BYTES + 64];
+    char name[KITHI_NAME_BYTES], journal[KITHI_NAME_BYTES + 64];
     const char *to = next_name("store");
-    int folder = files->open_folder(files->context, path, name);
+    int folder = files->open_folder(files->context, path, true, name);
     HOLD(folder >= 0);
     copy_file(files, folder, name, to);
     (void)snprintf(journal, sizeof journal, "%s-journal", to);

@@ -447,6 +447,8 @@ static void use_filters(void) {
     CHECK(kith_filter_options(at->bloom, text, sizeof text) > 0 && kith_filter_note(at->bloom, "x") == NULL);
     CHECK(kith_filter_memory(at->grown) > 0 && kith_filter_recipe(at->bloom) == 0);
     CHECK(kith_filter_hash(at->bloom).id == KITH_HASH_XXH3 && strcmp(kith_filter_kind_name(at->bloom), "bloom") == 0);
+    const kith_hash hash = kith_filter_hash(at->bloom);
+    CHECK(kith_filter_has_hash(at->bloom, &hash));
     kith_filter_digest_many(at->bloom, &key, 1, &digest);
     CHECK(digest == kith_filter_digest(at->bloom, "key", 3));
     kith_filter_digest_packed(at->bloom, "key", 3, 1, &found);
@@ -557,6 +559,7 @@ static const char NO_OBJECT[] = "kith_version kith_status_name kith_status_text 
 TEST(every_public_call_is_here) {
     char path[600];
     char *own = text_of_file(KITH_SOURCE_DIR "/tests/unit/failing_allocations.c");
+    char *files = text_of_file(KITH_SOURCE_DIR "/tests/unit/file_faults.c"); /* the calls of an opened file */
     DIR *dir = opendir(KITH_SOURCE_DIR "/include/kith");
     CHECK(dir != NULL);
     unsigned calls = 0, missing = 0;
@@ -573,7 +576,7 @@ TEST(every_public_call_is_here) {
             (void)snprintf(wanted, sizeof wanted, "%.*s(", (int)(end - name), name);
             (void)snprintf(listed, sizeof listed, "%.*s", (int)(end - name), name);
             calls++;
-            if (strstr(own, wanted) == NULL && strstr(NO_OBJECT, listed) == NULL) {
+            if (strstr(own, wanted) == NULL && strstr(files, wanted) == NULL && strstr(NO_OBJECT, listed) == NULL) {
                 fprintf(stderr, "%s() is not tested here\n", listed);
                 missing++;
             }
@@ -582,6 +585,7 @@ TEST(every_public_call_is_here) {
     }
     (void)closedir(dir);
     free(own);
+    free(files);
     printf("shows: library: %u public calls, %u without a test of failing allocations\n", calls, missing);
     CHECK(calls > 120);
     CHECK_EQ_U64(missing, 0);

@@ -59,6 +59,7 @@ struct disk_change { /* of a file, not synced yet */
 
 struct disk_file {
     bool used;
+    uint64_t number; /* each new file has another one */
     struct disk_bytes now, durable;
     struct disk_change *changes;
     size_t change_count;
@@ -77,6 +78,7 @@ struct disk_rename { /* of the folder, not synced yet */
 struct disk {
     struct disk_file files[DISK_FILES];
     struct disk_name names[DISK_NAMES], durable_names[DISK_NAMES];
+    uint64_t last_number;
     struct disk_rename renames[16];
     size_t rename_count;
     int handles[DISK_HANDLES]; /* the number of a file, or DISK_FOLDER, DISK_CLOSED */
@@ -96,7 +98,7 @@ struct disk {
     unsigned maps; /* mapped now */
 };
 
-enum { DISK_FOLDER = -2, DISK_CLOSED = -3 };
+enum { DISK_FOLDER = -2, DISK_CLOSED = -3, DISK_LOCK_FILE = -4 };
 
 /* ---- bytes ---- */
 
@@ -208,7 +210,7 @@ static inline int disk_new_file(struct disk *d) {
     disk_collect(d);
     for (int i = 0; i < DISK_FILES; i++)
         if (!d->files[i].used) {
-            d->files[i] = (struct disk_file){.used = true};
+            d->files[i] = (struct disk_file){.used = true, .number = ++d->last_number};
             return i;
         }
     abort();
@@ -274,12 +276,13 @@ static inline int disk_handle(struct disk *d, int file) {
     abort();
 }
 
-static inline int disk_open_folder(void *context, const char *path, char name[KITHI_FILE_NAME_BYTES]) {
+static inline int disk_open_folder(void *context, const char *path, bool to_read, char name[KITHI_NAME_BYTES]) {
+    (void)to_read;
     struct disk *d = context;
     bool dying;
     if (!disk_begin(d, DISK_OPEN_FOLDER, &dying))
         return -1;
-    (void)snprintf(name, KITHI_FILE_NAME_BYTES, "%s", path);
+    (void)snprintf(name, KITHI_NAME_BYTES, "%s", path);
     return disk_handle(d, DISK_FOLDER);
 }
 
@@ -305,7 +308,34 @@ static inline int disk_lock(void *context, int folder, const char *name, const c
         errno = EWOULDBLOCK;
         return -1;
     }
-    return d->lock_handle = disk_handle(d, DISK_FOLDER);
+    return d->lock_handle = disk_handle(d, DISK_LOCK_FILE);
+}
+
+/* There is one lock file, which always exists. */
+static inline int disk_open_lock(void *context, int folder, const char *name, const char *beside, bool existing) {
+    (void)folder, (void)name, (void)beside, (void)existing;
+    struct disk *d = context;
+    bool dying;
+    return disk_begin(d, DISK_LOCK, &dying) ? disk_handle(d, DISK_LOCK_FILE) : -1;
+}
+
+static inline int disk_take_lock(void *context, int lock, bool wait) {
+    struct disk *d = context;
+    bool dying;
+    if (!disk_begin(d, DISK_LOCK, &dying))
+        return -1;
+    if (d->lock_handle >= 0 && wait)
+        abort(); /* nobody could release it */
+    if (d->lock_handle >= 0) {
+        errno = EWOULDBLOCK;
+        return -1;
+    }
+    d->lock_handle = lock;
+    return 0;
+}
+
+static inline void disk_pause(void *context, unsigned ms) {
+    ((struct disk *)context)->clock_ms += ms;
 }
 
 static inline void disk_close(void *context, int file) {
@@ -399,17 +429,45 @@ static inline int disk_sync(void *context, int file, bool only_data) {
 static inline int disk_is_named(void *context, int file, int folder, const char *name) {
     (void)folder;
     struct disk *d = context;
+    if (d->handles[file] == DISK_LOCK_FILE)
+        return !d->dead;
     return !d->dead && disk_find(d->names, name)->file == d->handles[file];
+}
+
+static inline void disk_id(struct disk *d, int file, kithi_file_id *id) {
+    *id = (kithi_file_id){.exists = file >= 0};
+    if (file >= 0)
+        *id = (kithi_file_id){true, 1, d->files[file].number, d->files[file].now.n, 0, 0};
+}
+
+static inline int disk_identify(void *context, int file, const char *name, kithi_file_id *id) {
+    struct disk *d = context;
+    bool dying;
+    if (!disk_begin(d, DISK_SIZE, &dying))
+        return -1;
+    disk_id(d, name != NULL ? disk_find(d->names, name)->file : d->handles[file], id);
+    return 0;
 }
 
 static inline kith_status disk_status(void) {
     return errno == ENOSPC ? KITH_E_NO_SPACE : KITH_E_IO;
 }
 
-static inline kith_status disk_replace(void *context, int folder, const char *name, const char *like,
-                                       const kithi_part *parts, size_t count, bool secret) {
-    (void)folder, (void)like, (void)secret;
+static inline kith_status disk_replace(void *context, int folder, const kithi_replacement *r) {
     struct disk *d = context;
+    const char *name = r->name;
+    const kithi_part *parts = r->parts;
+    size_t count = r->count;
+    kithi_guard *guard = r->guard;
+    kithi_file_id found;
+    if (guard != NULL) {
+        guard->left[0] = '\0';
+        disk_id(d, disk_find(d->names, name)->file, &found);
+        guard->is_other = !guard->any && !kithi_same_file(&found, &guard->is);
+        if (guard->is_other)
+            return KITH_E_REPLACED;
+    }
+    (void)folder;
     bool dying;
     if (!disk_begin(d, DISK_CREATE, &dying))
         return disk_status();
@@ -445,6 +503,8 @@ static inline kith_status disk_replace(void *context, int folder, const char *na
         }
     }
     d->handles[handle] = DISK_CLOSED;
+    if (good && guard != NULL)
+        disk_id(d, file, &guard->is);
     return good ? KITH_OK : disk_status();
 }
 
@@ -515,6 +575,9 @@ static inline kithi_files disk_files(struct disk *d) {
         .open_folder = disk_open_folder,
         .open = disk_open,
         .lock = disk_lock,
+        .open_lock = disk_open_lock,
+        .take_lock = disk_take_lock,
+        .pause = disk_pause,
         .close = disk_close,
         .size = disk_size,
         .read = disk_read,
@@ -522,6 +585,7 @@ static inline kithi_files disk_files(struct disk *d) {
         .truncate = disk_truncate,
         .sync = disk_sync,
         .is_named = disk_is_named,
+        .identify = disk_identify,
         .replace = disk_replace,
         .remove = disk_remove,
         .sync_folder = disk_sync_folder,

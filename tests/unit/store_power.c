@@ -284,7 +284,7 @@ TEST(conversion_is_all_or_nothing) {
             for (uint64_t n = 1;; n++) {
                 disk_init(&d, splitmix_mix(seed * 1000 + n));
                 kithi_files files = disk_files(&d);
-                CHECK_OK(disk_replace(&d, 0, PATH, NULL, &part, 1, false));
+                CHECK_OK(disk_replace(&d, 0, &(kithi_replacement){.name = PATH, .parts = &part, .count = 1}));
                 kith_store *store = NULL;
                 d.operations = 0;
                 d.fail_with = EIO;
