@@ -512,6 +512,10 @@ static void use_the_rest(void) {
     kith_key key = {"keys", 4};
     kith_digest_many(&hash, &key, 1, &digest);
     CHECK(digest == kith_digest(&hash, "keys", 4));
+    kith_digest_state state;
+    kith_digest_begin(&state, &hash);
+    kith_digest_update(&state, "keys", 4);
+    CHECK_EQ_U64(kith_digest_end(&state), digest);
     CHECK(kith_function_word(at->function, 1) != kith_function_key(at->function, "key", 3));
 }
 
