@@ -44,7 +44,7 @@ static uint64_t digest_of_number(const kith_hash *hash, const void *numbers, siz
     return kith_digest(hash, bytes, sizeof bytes);
 }
 
-/* Builds the smallest filter of a complete set. An empty one is planned for one key, because a plan needs a capacity. */
+/* Builds the smallest filter of a complete set. An empty one is planned for one key: a plan needs a capacity. */
 static kith_status build(const void *keys, size_t n, digest_at digest, double rate, kith_filter **filter) {
     assert(filter != NULL && (keys != NULL || n == 0));
     *filter = NULL;

@@ -14,8 +14,8 @@ typedef struct choice {
 /* Returns the kind of that name. Ends the tool if there is none. */
 const kith_kind_info *kind_must(const char *name);
 
-/* Sets c->spec from --kind, --option, --final, --smallest and what the filter must support. The caller sets capacity, rate, bytes and hash.
- * Ends the tool if the kind is unknown. */
+/* Sets c->spec from --kind, --option, --final, --smallest and what the filter must support. The caller sets capacity,
+ * rate, bytes and hash. Ends the tool if the kind is unknown. */
 void choose_begin(const arguments *a, uint32_t needs, choice *c);
 
 /* Returns why KITH_PREFER_FASTER has chosen the kind of this plan instead of the smallest, after "it". */

@@ -502,7 +502,7 @@ static void begin_filter(work *w, arguments *a) {
     uint64_t share = grows ? feed_share(a) : feed_left(a, plan.file_bytes * (1 + a->duplicates));
     w->state.beside = a->duplicates ? a->memory / 2 + share / 2 : grows ? share : 0;
     if (a->state != NULL)
-        begin_digests(w); /* before the limit, because the filter for digests takes no memory */
+        begin_digests(w);                        /* before the limit, because the filter for digests takes no memory */
     filter_limit(w->filter, a, w->state.beside); /* the second filter inherits this limit */
     feed_limit(a, share, NULL);
     if (a->state != NULL) {

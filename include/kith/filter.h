@@ -73,15 +73,16 @@ typedef enum kith_filter_flags {
  * the smallest with these properties, or one that is up to 1.3 times as large and reads one cache line per lookup.
  * Without KITH_REMOVABLE, adding a key again changes nothing. With KITH_GROWS, n is a guess, and 0 means no idea.
  *
- * Returns KITH_E_CAPACITY if n is 0 without KITH_GROWS, KITH_E_RATE, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS, KITH_E_MEMORY,
- * KITH_E_RANDOM, or KITH_E_ARGUMENT for an unknown flag. Cost: the memory of the filter, see the table above. */
+ * Returns KITH_E_CAPACITY if n is 0 without KITH_GROWS, KITH_E_RATE, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS,
+ * KITH_E_MEMORY, KITH_E_RANDOM, or KITH_E_ARGUMENT for an unknown flag. Cost: the memory of the filter, see the table
+ * above. */
 KITH_API KITH_MUST_USE kith_status kith_filter_new(uint64_t n, double rate, unsigned flags, kith_filter **filter);
 
 /* Build the smallest filter of n keys to which nothing will be added: 7.1 bits per key at 1%, 10.1 at 0.1%. Keys may
  * repeat, and n may be 0. The hash is the default, for keys that you trust.
  *
- * Return KITH_E_RATE, KITH_E_TOO_LARGE, KITH_E_MEMORY, or KITH_E_FULL if the keys were chosen to prevent it. Cost: about
- * 34 bytes of memory per key while it runs. */
+ * Return KITH_E_RATE, KITH_E_TOO_LARGE, KITH_E_MEMORY, or KITH_E_FULL if the keys were chosen to prevent it. Cost:
+ * about 34 bytes of memory per key while it runs. */
 KITH_API KITH_MUST_USE kith_status kith_filter_of_strings(const char *const *strings, size_t n, double rate,
                                                           kith_filter **filter);
 KITH_API KITH_MUST_USE kith_status kith_filter_of_numbers(const uint64_t *numbers, size_t n, double rate,
@@ -96,7 +97,8 @@ KITH_API bool kith_filter_has_string(const kith_filter *filter, const char *stri
 KITH_API bool kith_filter_has_number(const kith_filter *filter, uint64_t number);
 
 /* Reads a file that kith_filter_save() has written into memory. The filter can be changed and saved again.
- * (kith_filter_open() maps a file instead, and reads only what is looked up.) Returns the codes of kith_filter_open(). */
+ * (kith_filter_open() maps a file instead, and reads only what is looked up.) Returns the codes of
+ * kith_filter_open(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_load(const char *path, kith_filter **filter);
 
 /* ---- creating and freeing ---- */

@@ -200,8 +200,8 @@ typedef struct kith_option {
     const char *meaning;  /* a short description */
 } kith_option;
 
-/* Says why kith_filter_plan() returns KITH_E_OPTION for this spec: writes a sentence that begins with the option that is
- * wrong, such as "b=9: the values of b are 1|2|4|8". Works like snprintf(): writes at most text_bytes bytes with the
+/* Says why kith_filter_plan() returns KITH_E_OPTION for this spec: writes a sentence that begins with the option that
+ * is wrong, such as "b=9: the values of b are 1|2|4|8". Works like snprintf(): writes at most text_bytes bytes with the
  * terminating zero, and returns the length of the whole sentence; 0 if no option is wrong. Costs a few plans. */
 KITH_API size_t kith_option_error(const kith_filter_spec *spec, char *text, size_t text_bytes);
 

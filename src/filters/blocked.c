@@ -262,9 +262,16 @@ KITHI_INLINE uint64_t add_summed_for_lanes(const kithi_lanes_block_ops *ops, con
     kith_filter *f = args->writable;
     uint8_t *block = kithi_lanes_block_of(f, args->digest), before[KITHI_LANES_BLOCK_BYTES];
     memcpy(before, block, sizeof before);
-    unsigned set_bits = ops->set(block, args->digest, lanes);
-    uint64_t more =
-        kithi_lanes_weight(block, ops->product, 1, lanes) - kithi_lanes_weight(before, ops->product, 1, lanes);
+    uint64_t products[2];
+    unsigned set_bits;
+    if (ops->set_product != NULL) {
+        set_bits = ops->set_product(block, args->digest, lanes, products);
+    } else {
+        set_bits = ops->set(block, args->digest, lanes);
+        products[0] = ops->product(before, lanes);
+        products[1] = ops->product(block, lanes);
+    }
+    uint64_t more = kithi_lanes_weight_of(products[1], 1, lanes) - kithi_lanes_weight_of(products[0], 1, lanes);
     if (set_bits != 0 && !kithi_crowding_weigh(f, block, before, more))
         return kithi_bits_result_unchanged(false, args->was_new);
     kithi_bits_count_add(f, set_bits, args->was_new);
@@ -325,19 +332,50 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
                                     (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .commit = commit});
 }
 
+/* Adds up to 64 digests at once as long as adds are summed; returns how many were added, or 0 if the filter would be
+ * crowded with all of them: then nothing has changed. */
+KITHI_INLINE size_t add_up_to_64_summed(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, bool in_cache,
+                                        unsigned lanes) {
+    kith_filter *f = args->writable;
+    uint8_t before[64][KITHI_LANES_BLOCK_BYTES];
+    const uint64_t *digests = args->digests + *args->done;
+    uint64_t blocks = f->geometry.lanes.blocks, fill = 0, more, is_new, safe = f->crowding.safe - f->head.count;
+    size_t left = args->n - *args->done, count = left < 64 ? left : 64;
+    int shift = kithi_lanes_weight_shift(1, lanes);
+    count = safe < count ? (size_t)safe : count;
+    if (!in_cache && count == 64 && left >= 64 + KITHI_AHEAD)
+        is_new = ops->set_many_weighed(f->body, blocks, digests, 64, KITHI_AHEAD, lanes, shift, before, &fill, &more);
+    else
+        is_new = ops->set_many_weighed(f->body, blocks, digests, count, 0, lanes, shift, before, &fill, &more);
+    if (__builtin_expect(more > f->crowding.limit - f->crowding.sum, 0)) {
+        for (size_t i = count; i-- > 0;)
+            memcpy(kithi_lanes_block_of(f, digests[i]), before[i], sizeof before[i]);
+        return 0;
+    }
+    f->crowding.sum += more;
+    f->head.count += kithi_popcount(is_new);
+    f->head.fill += fill;
+    kithi_bitmap_set_word(args->bitmap, *args->done, is_new, count);
+    return count;
+}
+
 /* Adds digests as long as adds are summed. */
 KITHI_INLINE kith_status add_many_summed(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, bool in_cache,
                                          unsigned lanes) {
     kith_filter *f = args->writable;
     kithi_lanes_args one = {.f = f, .writable = f};
-    kith_status status = KITH_OK;
+    size_t added = 1;
+    /* The sum is above the limit in a filter that was crowded when it was opened. */
+    while (ops->set_many_weighed != NULL && added > 0 && *args->done < args->n && kithi_crowding_adds_are_summed(f) &&
+           f->crowding.sum <= f->crowding.limit)
+        *args->done += added = add_up_to_64_summed(ops, args, in_cache, lanes);
     for (; *args->done < args->n && kithi_crowding_adds_are_summed(f); ++*args->done) {
         bool is_new;
         if (!in_cache && args->n - *args->done > KITHI_AHEAD)
             kithi_lanes_prefetch(f, args->digests[*args->done + KITHI_AHEAD]);
         one.digest = args->digests[*args->done];
         one.was_new = &is_new;
-        status = (kith_status)add_summed_for_lanes(ops, &one, lanes);
+        kith_status status = (kith_status)add_summed_for_lanes(ops, &one, lanes);
         if (status != KITH_OK)
             return status;
         kithi_bitmap_set(args->bitmap, *args->done, is_new);
@@ -410,6 +448,8 @@ static const kithi_lanes_block_ops AVX2 = {
     .set = kithi_avx2_bits_set,
     .set_many = kithi_avx2_bits_set_many,
     .product = kithi_avx2_bits_product,
+    .set_product = kithi_avx2_bits_set_product,
+    .set_many_weighed = kithi_avx2_bits_set_many_weighed,
 };
 
 KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
@@ -452,6 +492,8 @@ static const kithi_lanes_block_ops AVX512 = {
     .set = kithi_avx512_bits_set,
     .set_many = kithi_avx512_bits_set_many,
     .product = kithi_avx2_bits_product,
+    .set_product = kithi_avx2_bits_set_product,
+    .set_many_weighed = kithi_avx2_bits_set_many_weighed,
 };
 
 KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {

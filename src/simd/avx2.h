@@ -12,6 +12,7 @@
 #define KITHI_SIMD_AVX2_H
 
 #include <immintrin.h>
+#include <string.h>
 
 #include "core/compiler.h"
 #include "core/mix.h"
@@ -187,6 +188,46 @@ KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set(uint8_t *block, uint
     return lanes - kithi_popcount(kithi_avx2_bits_find_and_set(block, digest, lanes));
 }
 
+/* Sets the key's bits; returns which of them were set before, as kithi_avx2_bits_found(). Sets *products to what
+ * kithi_avx2_bits_product() returns for the block before that, and after. */
+KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set_products(uint8_t *block, uint64_t digest, unsigned lanes,
+                                                                     __m128i *products) {
+    kithi_avx2_block shifts = kithi_avx2_shifts(digest, lanes, 0, KITHI_AVX2_HIGHEST), before = kithi_avx2_load(block);
+    __m256i low = kithi_avx2_bits_or(before.low, shifts.low, lanes);
+    __m256i high = kithi_avx2_bits_or(before.high, shifts.high, lanes);
+    _mm256_storeu_si256((__m256i *)(void *)block, low);
+    _mm256_storeu_si256((__m256i *)(void *)(block + 32), high);
+    __m256i low_bits = kithi_avx2_bits_in_bytes(before.low), high_bits = kithi_avx2_bits_in_bytes(before.high);
+    if (lanes != 8) {
+        uint64_t first = kithi_avx2_lane_product(low_bits, high_bits, lanes, lanes == 16);
+        uint64_t second =
+            kithi_avx2_lane_product(kithi_avx2_bits_in_bytes(low), kithi_avx2_bits_in_bytes(high), lanes, lanes == 16);
+        *products = _mm_set_epi64x((long long)second, (long long)first);
+        return kithi_avx2_bits_found(before, shifts, lanes);
+    }
+    /* A lane is a word. It has one bit more than before, or is the same: then the comparison gives -1. */
+    __m256i one = _mm256_set1_epi64x(1), zero = _mm256_setzero_si256();
+    __m256i same_low = _mm256_cmpeq_epi64(low, before.low), same_high = _mm256_cmpeq_epi64(high, before.high);
+    low_bits = _mm256_sad_epu8(low_bits, zero);
+    high_bits = _mm256_sad_epu8(high_bits, zero);
+    __m256i first = _mm256_mul_epu32(low_bits, high_bits);
+    __m256i second = _mm256_mul_epu32(_mm256_add_epi64(low_bits, _mm256_add_epi64(one, same_low)),
+                                      _mm256_add_epi64(high_bits, _mm256_add_epi64(one, same_high)));
+    __m256i both = _mm256_mul_epu32(_mm256_unpacklo_epi64(first, second), _mm256_unpackhi_epi64(first, second));
+    *products = _mm_mul_epu32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+    return (unsigned)_mm256_movemask_ps(
+        _mm256_shuffle_ps(_mm256_castsi256_ps(same_low), _mm256_castsi256_ps(same_high), _MM_SHUFFLE(3, 1, 3, 1)));
+}
+
+/* As kithi_lanes_block_ops.set_product. */
+KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set_product(uint8_t *block, uint64_t digest, unsigned lanes,
+                                                                    uint64_t products[2]) {
+    __m128i both;
+    unsigned found = kithi_avx2_bits_set_products(block, digest, lanes, &both);
+    _mm_storeu_si128((__m128i *)(void *)products, both);
+    return lanes - kithi_popcount(found);
+}
+
 /* Returns a bitmap with a bit for each of 64 numbers: 1 if the number is not `value`. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_different(const uint16_t *numbers, uint16_t value) {
     uint64_t different = 0;
@@ -225,6 +266,31 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_set_many(uint8_t *body, 
     for (size_t i = n; i < 64; i++)
         found[i] = all_lanes;
     *fill += UINT64_C(64) * lanes - kithi_avx2_bits_in(found);
+    return kithi_avx2_different(found, all_lanes);
+}
+
+/* As kithi_lanes_block_ops.set_many_weighed. */
+KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_set_many_weighed(uint8_t *body, uint64_t blocks,
+                                                                         const uint64_t *digests, size_t n,
+                                                                         size_t prefetch, unsigned lanes, int shift,
+                                                                         uint8_t (*before)[64], uint64_t *fill,
+                                                                         uint64_t *more) {
+    uint16_t found[64], all_lanes = (uint16_t)((1u << lanes) - 1);
+    __m128i weights = _mm_setzero_si128();
+    for (size_t i = 0; i < n; i++) {
+        if (prefetch != 0)
+            __builtin_prefetch(body + kithi_mulhi(digests[i + prefetch], blocks) * 64);
+        uint8_t *block = body + kithi_mulhi(digests[i], blocks) * 64;
+        __m128i products;
+        memcpy(before[i], block, 64);
+        found[i] = (uint16_t)kithi_avx2_bits_set_products(block, digests[i], lanes, &products);
+        weights =
+            _mm_add_epi64(weights, shift < 0 ? _mm_slli_epi64(products, -shift) : _mm_srli_epi64(products, shift));
+    }
+    for (size_t i = n; i < 64; i++)
+        found[i] = all_lanes;
+    *fill += UINT64_C(64) * lanes - kithi_avx2_bits_in(found);
+    *more = (uint64_t)_mm_cvtsi128_si64(_mm_sub_epi64(_mm_unpackhi_epi64(weights, weights), weights));
     return kithi_avx2_different(found, all_lanes);
 }
 

@@ -124,7 +124,7 @@ static int take_lock(void *context, int lock, bool wait) {
 
 static void pause_ms(void *context, unsigned ms) {
     (void)context;
-    struct timespec pause = {ms / 1000, (long)(ms % 1000) * 1000000};
+    struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
     (void)nanosleep(&pause, NULL);
 }
 

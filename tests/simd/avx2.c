@@ -54,6 +54,45 @@ TEST(avx2_finds_the_least_counter) {
     }
 }
 
+/* The product of the numbers of set bits in all lanes; for 16 lanes divided by 2^36. */
+static uint64_t scalar_product(const uint8_t *block, unsigned lanes) {
+    uint64_t products[2] = {1, 1};
+    for (unsigned lane = 0; lane < lanes; lane++) {
+        unsigned set = 0, width = BLOCK_BITS / lanes;
+        for (unsigned i = 0; i < width; i++)
+            set += cell_get(block, 1, lane * width + i);
+        products[lane / 8] *= set;
+    }
+    return lanes == 16 ? kithi_mulhi(products[0] << 20, products[1] << 8) : products[0];
+}
+
+KITHI_TARGET_AVX2 static unsigned set_product(uint8_t *block, uint64_t digest, unsigned lanes, uint64_t products[2]) {
+    return lanes == 4   ? kithi_avx2_bits_set_product(block, digest, 4, products)
+           : lanes == 8 ? kithi_avx2_bits_set_product(block, digest, 8, products)
+                        : kithi_avx2_bits_set_product(block, digest, 16, products);
+}
+
+TEST(avx2_sets_bits_and_returns_the_products_before_and_after) {
+    if (!runs_here())
+        SKIP("this processor has no AVX2");
+    kithi_prng prng = {3};
+    for (unsigned lanes = 4; lanes <= 16; lanes *= 2)
+        for (unsigned round = 0; round < ROUNDS / 10; round++) {
+            uint64_t digest = kithi_prng_next(&prng), products[2];
+            uint8_t block[1 + BLOCK_BYTES], before[BLOCK_BYTES], want[BLOCK_BYTES]; /* from an odd address on */
+            fill_block(block + 1, &prng);
+            if (round % 100 == 0)
+                memset(block + 1, 0xff, BLOCK_BYTES); /* the largest products */
+            memcpy(before, block + 1, BLOCK_BYTES);
+            memcpy(want, before, BLOCK_BYTES);
+            outcome o = scalar_bits_set(want, digest, lanes);
+            CHECK_EQ_U64(set_product(block + 1, digest, lanes, products), o.number);
+            CHECK(memcmp(block + 1, want, BLOCK_BYTES) == 0);
+            CHECK_EQ_U64(products[0], scalar_product(before, lanes));
+            CHECK_EQ_U64(products[1], scalar_product(want, lanes));
+        }
+}
+
 enum { PROBE_KEYS = 50, PROBES = 7 };
 
 KITHI_TARGET_AVX2 static void cells_avx2(const uint64_t *digests, uint64_t slice, uint64_t stride, uint64_t *cells) {

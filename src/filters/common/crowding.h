@@ -42,7 +42,7 @@
  * refused, the same key is refused again. The rate never falls when keys are added, so a filter that is not crowded
  * after all keys were added never was.
  *
- * Cost. An add that is summed takes 50 to 85 instructions more with AVX2 (docs/security.md). Without sums and spot
+ * Cost. An add that is summed takes 34 to 73 instructions more with AVX2 (docs/security.md). Without sums and spot
  * checks, every add would compare the count with the capacity, and the fill with the fill limit. With spot checks, it
  * compares the count with `next`, the smallest of three counts: that of the next spot check, the capacity, and the
  * count before which the fill limit cannot be exceeded, whatever keys are added. So this comparison replaces the other

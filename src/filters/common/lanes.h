@@ -123,6 +123,13 @@ typedef struct kithi_lanes_block_ops {
     /* The product of the numbers of cells in use in all lanes; if a full block has 2^80, divided by 2^36 and rounded
      * down. */
     uint64_t (*product)(const uint8_t *block, unsigned lanes);
+    /* For blocked, both may be NULL. `set_product` is `set`, and writes the products of the block before and after.
+     * `set_many_weighed` is `set_many`; it copies each block to before[i] first, and sets *more to what the weights of
+     * all keys have risen by. A weight is a product shifted right by `shift` (kithi_lanes_weight_shift). */
+    unsigned (*set_product)(uint8_t *block, uint64_t digest, unsigned lanes, uint64_t products[2]);
+    uint64_t (*set_many_weighed)(uint8_t *body, uint64_t blocks, const uint64_t *digests, size_t n, size_t prefetch,
+                                 unsigned lanes, int shift, uint8_t (*before)[KITHI_LANES_BLOCK_BYTES], uint64_t *fill,
+                                 uint64_t *more);
 } kithi_lanes_block_ops;
 
 /* The arguments of an operation. Each operation reads only those that it needs. */
@@ -140,16 +147,23 @@ typedef struct kithi_lanes_args {
 
 typedef uint64_t kithi_lanes_operation(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes);
 
-/* Returns the weight of a block (filters/common/crowding.h). `product` is as in kithi_lanes_block_ops; in a full block
- * it is lane_cells^lanes. */
+/* Returns by how many bits a product (kithi_lanes_block_ops) is shifted right to give the weight of a block
+ * (filters/common/crowding.h); negative: left. The product of a full block is lane_cells^lanes. */
+KITHI_INLINE int kithi_lanes_weight_shift(unsigned cell_bits, unsigned lanes) {
+    unsigned full_log2 = lanes * (lanes == 4 ? 7 : lanes == 8 ? 6 : 5) - (cell_bits == 4 ? 2 * lanes : 0);
+    return full_log2 == 80 ? 0 /* the product was divided by 2^36 already */ : (int)full_log2 - KITHI_WEIGHT_BITS;
+}
+
+KITHI_INLINE uint64_t kithi_lanes_weight_of(uint64_t product, unsigned cell_bits, unsigned lanes) {
+    int shift = kithi_lanes_weight_shift(cell_bits, lanes);
+    return shift < 0 ? product << -shift : product >> shift;
+}
+
+/* Returns the weight of a block. `product` is as in kithi_lanes_block_ops. */
 KITHI_INLINE uint64_t kithi_lanes_weight(const uint8_t *block,
                                          uint64_t (*product)(const uint8_t *block, unsigned lanes), unsigned cell_bits,
                                          unsigned lanes) {
-    unsigned full_log2 = lanes * (lanes == 4 ? 7 : lanes == 8 ? 6 : 5) - (cell_bits == 4 ? 2 * lanes : 0);
-    if (full_log2 == 80) /* `product` has divided it by 2^36 already */
-        return product(block, lanes);
-    return full_log2 > KITHI_WEIGHT_BITS ? product(block, lanes) >> (full_log2 - KITHI_WEIGHT_BITS)
-                                         : product(block, lanes) << (KITHI_WEIGHT_BITS - full_log2);
+    return kithi_lanes_weight_of(product(block, lanes), cell_bits, lanes);
 }
 
 /* Calls `operation` with the filter's number of lanes as a constant, so that it is compiled three times. The usual
