@@ -2,9 +2,9 @@
  *
  * A command that changes FILE locks it, reads it and replaces it. If FILE is a symbolic link that is switched
  * meanwhile, or a folder on its way is renamed, each of these steps would find another file: the lock would protect
- * one, and the keys of another would be lost. So such a command finds FILE once, before anything else: it follows the links
- * to a folder, which it opens, and a name in it. From then on it uses this folder and this name only. Messages use the
- * path that the user gave.
+ * one, and the keys of another would be lost. So such a command finds FILE once, before anything else: it follows the
+ * links to a folder, which it opens, and a name in it. From then on it uses this folder and this name only. Messages
+ * use the path that the user gave.
  *
  * The library takes paths. found_path() returns one that begins at the open folder, so it leads to the same file
  * whatever happens to links and folders. */

@@ -1,4 +1,4 @@
-/* The simple calls of kith/filter.h: what they choose, whether their keys are those of the other calls, their errors. */
+/* The simple calls of kith/filter.h: what they choose, that their keys are those of the other calls, their errors. */
 #define _GNU_SOURCE
 #include <kith/kith.h>
 
