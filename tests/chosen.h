@@ -1,5 +1,5 @@
 /* chosen.h: keys that somebody chooses who knows the hash of a blocked filter, so that its false-positive rate rises as
- * much as possible (filters/common/crowding.h).
+ * much as possible (kinds/shared/crowding.h).
  *
  * A candidate is a digest or, if `hash` is not NULL, a key of 8 bytes with its digest. chosen_in() tries keys until one
  * has the wanted digest, as an attacker does. */
@@ -7,8 +7,8 @@
 #define KITH_TESTS_CHOSEN_H
 
 #include "core/prng.h"
-#include "filters/common/lanes_lookup.h"
-#include "kind.h"
+#include "kinds/shared/lanes_lookup.h"
+#include "kinds/kind.h"
 
 typedef struct chosen {
     kithi_prng prng;

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "core/mix.h"
-#include "filters/fuse_lookup.h"
-#include "filters/ribbon_lookup.h"
+#include "kinds/fuse/lookup.h"
+#include "kinds/ribbon/lookup.h"
 #include "plan/planner.h"
 #include "splitmix.h"
 

@@ -2,10 +2,10 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
-#include "options.h"
+#include "cli/options.h"
 
 #define COMMAND(name, ...) int command_##name(const arguments *a);
-#include "commands.def"
+#include "cli/commands.def"
 #undef COMMAND
 
 /* Prints what `kith lab CLAIM --help` prints. */

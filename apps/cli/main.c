@@ -8,11 +8,11 @@
 #include <kith/base.h>
 #include <kith/cpu.h>
 
-#include "commands.h"
-#include "found.h"
-#include "help.h"
-#include "leftovers.h"
-#include "report.h"
+#include "cli/commands.h"
+#include "cli/files/found.h"
+#include "cli/commands/help.h"
+#include "cli/files/leftovers.h"
+#include "cli/output/report.h"
 
 static int version(void) {
     out_text("kith %s\n", kith_version());

@@ -10,23 +10,23 @@
  * 10000 are equal. Only the NAME=VALUE of VALUE_WORDS may be repeated, with different names. */
 #define _GNU_SOURCE
 
-#include "options.h"
+#include "cli/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "commands.h"
-#include "report.h"
-#include "values.h"
+#include "cli/commands.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 #define ANY SIZE_MAX
 
 const command COMMANDS[COMMAND_COUNT] = {
 #define COMMAND(name, least, most, synopsis, summary, description, exits, examples)                                    \
     {#name, least, most, synopsis, summary, description, exits, examples, command_##name},
-#include "commands.def"
+#include "cli/commands.def"
 #undef COMMAND
 };
 
@@ -37,7 +37,7 @@ const option OPTIONS[] = {
 #define OPTION(letter, name, argument, type, field, commands, help)                                                    \
     {letter, name, argument, type, offsetof(arguments, field), commands, help},
 #define GROUP(topic, title) {0, topic, NULL, VALUE_FLAG, 0, 0, title},
-#include "options.def"
+#include "cli/options.def"
 };
 const size_t OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS;
 

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "input.h"
+#include "cli/input/input.h"
 
 enum { SHARDS_MAX = 512 };
 
@@ -111,7 +111,7 @@ typedef struct arguments {
 
 typedef enum command_id {
 #define COMMAND(name, ...) COMMAND_##name,
-#include "commands.def"
+#include "cli/commands.def"
 #undef COMMAND
     COMMAND_COUNT
 } command_id;

@@ -5,7 +5,7 @@
 #endif
 #define _FILE_OFFSET_BITS 64
 
-#include "region.h"
+#include "cli/region.h"
 
 #include <stdint.h>
 #include <sys/mman.h>

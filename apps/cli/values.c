@@ -1,7 +1,7 @@
 /* values.c: converts numbers from and to text; see values.h. Numbers with a point, an exponent or a unit (1.5M, 1e7)
  * are read as a double, which is exact up to 2^53, and rounded. Plain digits are read as an integer, which is always
  * exact. */
-#include "values.h"
+#include "cli/values.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,13 +2,13 @@
  * Both ends are non-blocking: a full pipe is readable anyway. */
 #define _GNU_SOURCE
 
-#include "wake.h"
+#include "cli/wake.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "report.h"
+#include "cli/output/report.h"
 
 static int ends[2] = {-1, -1};
 

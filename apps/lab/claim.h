@@ -71,7 +71,7 @@ typedef struct lab_claim {
     const char *title;    /* a short phrase: "rate of a full Bloom filter" */
     const char *sentence; /* the claim itself, in one or two sentences */
     const char *formula; /* in the notation of report/formula.h: "ε = (1 − e^{−kn/m})^{k}"; NULL if there is none */
-    const char *code;    /* the source file that implements it: "src/filters/bloom.c" */
+    const char *code;    /* the source file that implements it: "src/kinds/bloom/bloom.c" */
     const char *decides; /* a part of the description of the finding that decides the claim: "m/n = 8, k = 6" */
     const char *note;    /* where the documents are wrong or imprecise, and what is true; NULL if they are right */
     lab_setting settings[LAB_SETTINGS_MAX]; /* ends at the first without a name */

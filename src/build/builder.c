@@ -22,10 +22,10 @@
 #include "build/collect.h"
 #include "build/fill.h"
 #include "build/static.h"
-#include "kind.h"
-#include "registry.h"
-#include "handle.h"
-#include "verbs.h"
+#include "kinds/kind.h"
+#include "kinds/registry.h"
+#include "handle/handle.h"
+#include "handle/verbs.h"
 #include "plan/planner.h"
 
 #define GATHERED_MAX ((size_t)1 << 20) /* digests that a streaming builder gathers */

@@ -42,7 +42,7 @@
 #include "core/parallel.h"
 #include "build/partition.h"
 #include "build/repeats.h"
-#include "verbs.h"
+#include "handle/verbs.h"
 
 #define CHUNK_MIN ((size_t)1 << 20)        /* digests (8 MiB): 2,048 per part if there are KITHI_PARTS_MAX parts */
 #define CHUNK_MAX ((size_t)1 << 24)        /* digests (128 MiB) */
@@ -471,7 +471,7 @@ kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n,
 
 /* ---- complete lists ---- */
 
-/* Usually some of the adds begin with a spot check for crowded blocks (filters/common/crowding.h). If there are few
+/* Usually some of the adds begin with a spot check for crowded blocks (kinds/shared/crowding.h). If there are few
  * keys, these checks take a large part of the time. They are not needed if a pass over the body follows, because a
  * filter that is not crowded in the end never was. */
 kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n) {

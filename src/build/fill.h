@@ -4,7 +4,7 @@
 #ifndef KITHI_BUILD_FILL_H
 #define KITHI_BUILD_FILL_H
 
-#include "kind.h"
+#include "kinds/kind.h"
 
 typedef struct kithi_fill_options {
     unsigned threads;   /* at least 1 */
@@ -33,7 +33,7 @@ kith_status kithi_fill_in_order(kith_filter *f, const uint64_t *digests, size_t 
 
 /* The decision at the end of every build, however it was split. `status` is that of the last piece. If it is KITH_OK,
  * makes a pass over the body, and returns KITH_E_FULL if keys were chosen to crowd some blocks
- * (filters/common/crowding.h). Otherwise returns `status`. kithi_fill_some() and kithi_fill_stream() do not check this
+ * (kinds/shared/crowding.h). Otherwise returns `status`. kithi_fill_some() and kithi_fill_stream() do not check this
  * when they split the work, and adds one by one need not notice it in a large filter. So the caller must call this
  * function after the last piece. */
 kith_status kithi_fill_judge(kith_filter *f, kith_status status);

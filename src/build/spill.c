@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/uninterrupted.h"
-#include "format/errno_status.h"
+#include "os/uninterrupted.h"
+#include "os/errno_status.h"
 
 enum { IO_BYTES_MAX = 1 << 30 }; /* of one read or write; some systems reject more than INT_MAX */
 

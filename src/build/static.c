@@ -33,8 +33,8 @@
 #include "core/sort.h"
 #include "build/partition.h"
 #include "build/repeats.h"
-#include "handle.h"
-#include "registry.h"
+#include "handle/handle.h"
+#include "kinds/registry.h"
 #include "plan/planner.h"
 
 #define PART_DIGESTS 32768 /* the most per part, if possible: they fit in cache while their repeats are found */

@@ -3,7 +3,7 @@
 #define KITHI_BUILD_STATIC_H
 
 #include "build/collect.h"
-#include "kind.h"
+#include "kinds/kind.h"
 
 /* Builds a filter of a static kind from a collection of digests. If the spec gives no capacity, neither directly nor by
  * bytes and rate, the capacity is the number of distinct digests. Returns the codes of kith_builder_finish(). */

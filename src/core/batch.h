@@ -30,9 +30,9 @@ KITHI_INLINE void kithi_prefetch_digests(const uint64_t *digests, size_t group, 
  *
  * A place is a bucket or, in the kind overlap, a window: two neighbouring slots. Neighbouring windows share a slot. The
  * code of a key is what a slot that holds the key contains: its fingerprint and, in windows, a bit that is 0 in the
- * first slot of the key's window and 1 in the second (filters/overlap.c). A word is up to 64 bits of adjacent slots. It
- * may begin in the middle of a byte. If it then extends over nine bytes, it is called long, and takes two loads
- * (kithi_cf_form in plan/geometry.h). */
+ * first slot of the key's window and 1 in the second (kinds/overlap/overlap.c). A word is up to 64 bits of adjacent
+ * slots. It may begin in the middle of a byte. If it then extends over nine bytes, it is called long, and takes two
+ * loads (kithi_cf_form in plan/geometry.h). */
 #define KITHI_PAIRS 32
 
 /* at[j][i], shift[j][i] and codes[i] are for digest i of the group and its place j. */

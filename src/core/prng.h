@@ -2,7 +2,7 @@
  * of state and returns every 64-bit value once in 2^64 calls. It is for tests, for the state of hash functions
  * (function.c), and for tables, which draw the seeds of their functions and the choices of random walks from it.
  * Filters do not use it: the random walk of a cuckoo filter takes its numbers from a hash of region, place and
- * fingerprint (filters/common/cuckoo_walk.h). */
+ * fingerprint (kinds/shared/cuckoo_walk.h). */
 #ifndef KITHI_CORE_PRNG_H
 #define KITHI_CORE_PRNG_H
 

@@ -1,7 +1,7 @@
 /* Changes the content of an opened file, in memory or in its journal.
  *
  *                      plain, or after edit() or replace()        with a journal
- *     add, remove      change `whole`                             append to the journal (store/store.c)
+ *     add, remove      change `whole`                             append to the journal (file/store.c)
  *     commit           writes `whole`                             ends the batch, syncs
  *     rollback         reads the file again                       cuts the journal back
  *
@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "file/file.h"
-#include "handle.h"
-#include "verbs.h"
+#include "handle/handle.h"
+#include "handle/verbs.h"
 
 /* Returns KITH_OK if the file may be changed. Loads the content, if it is not in memory. */
 static kith_status writable(kith_file *f) {

@@ -12,16 +12,16 @@
  *                                      reads it
  *
  * Each of these leaves the old content or the new one after a crash. All replacements of FILE have the guard of the
- * handle (format/replace.h), so none of them undoes what another program has written since the file was read. */
+ * handle (os/replace.h), so none of them undoes what another program has written since the file was read. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
 #include "file/file.h"
-#include "format/errno_status.h"
-#include "handle.h"
-#include "salvage.h"
-#include "verbs.h"
+#include "os/errno_status.h"
+#include "handle/handle.h"
+#include "handle/salvage.h"
+#include "handle/verbs.h"
 
 /* How often a file without a lock is looked at again because others have created it meanwhile. */
 enum { ATTEMPTS_MAX = 100 };

@@ -13,7 +13,7 @@
 
 #include <kith/file.h>
 
-#include "store/store.h"
+#include "file/store.h"
 
 typedef enum kithi_wish { KITHI_WISH_NONE, KITHI_WISH_JOURNAL, KITHI_WISH_PLAIN } kithi_wish;
 

@@ -13,7 +13,7 @@
 #endif
 #define _FILE_OFFSET_BITS 64
 
-#include "store/files.h"
+#include "file/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/uninterrupted.h"
-#include "format/errno_status.h"
-#include "format/replace.h"
+#include "os/uninterrupted.h"
+#include "os/errno_status.h"
+#include "os/replace.h"
 
 enum { TRANSFER_BYTES_MAX = 1 << 30 }; /* Linux shortens transfers to 2 GiB - 4 KiB, others reject more than INT_MAX */
 

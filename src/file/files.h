@@ -1,10 +1,10 @@
-/* store/files.h: the file operations of a store, behind a table of functions. The tests replace the table by files in
+/* file/files.h: the file operations of a store, behind a table of functions. The tests replace the table by files in
  * memory that fail, or lose everything that was not synced, at any operation.
  *
  * Files and folders are numbers like file descriptors, at least 0. Unless a comment says otherwise, a function returns
  * -1 on failure, with the reason in errno. `open_folder`, `open`, `lock`, `read`, `write` and `truncate` may fail with
  * EINTR, and reads and writes may be short. The caller must then call again: the helpers at the end of this file do
- * that, and store.c for `open_folder` and `lock`. A failed sync must never be retried (format/replace.c says why). */
+ * that, and store.c for `open_folder` and `lock`. A failed sync must never be retried (os/replace.c says why). */
 #ifndef KITHI_STORE_FILES_H
 #define KITHI_STORE_FILES_H
 
@@ -14,12 +14,12 @@
 
 #include <kith/status.h>
 
-#include "format/replace.h"
+#include "os/replace.h"
 
 typedef struct kithi_files {
     void *context;
 
-    /* Follows the symbolic links of `path` (format/replace.h) to a file, which need not exist. Opens its folder, and
+    /* Follows the symbolic links of `path` (os/replace.h) to a file, which need not exist. Opens its folder, and
      * copies its name in this folder to `name`. With `to_read`, the folder cannot be synced. */
     int (*open_folder)(void *context, const char *path, bool to_read, char name[KITHI_NAME_BYTES]);
     /* Opens an existing regular file; does not follow links. EISDIR: a folder. ELOOP: a link. EINVAL or ENXIO: another

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "core/structs.h"
-#include "core/uninterrupted.h"
+#include "os/uninterrupted.h"
 #include "file/file.h"
-#include "format/errno_status.h"
+#include "os/errno_status.h"
 #include "format/format.h"
 
 enum { ATTEMPTS_MAX = 1000 }; /* each fails only if the file was replaced since it began */

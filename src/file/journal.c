@@ -22,7 +22,7 @@
  * left in disk blocks that the file system reuses, are not valid in this one. Each record also contains the checksum of
  * its predecessor. So a reader that has followed the journal up to some record can tell whether the writer has since
  * cut that record off and written another in its place. */
-#include "store/journal.h"
+#include "file/journal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -30,7 +30,7 @@
 
 #include "core/bits.h"
 #include "core/hash.h"
-#include "format/errno_status.h"
+#include "os/errno_status.h"
 
 static const uint8_t SIGNATURE[8] = {0x8b, 'K', 'J', 'N', 'L', '\r', '\n', 0x1a};
 enum { JOURNAL_VERSION = 1 };

@@ -1,4 +1,4 @@
-/* store/journal.h: the journal of a store, a file of checksummed records. docs/format.md is the specification.
+/* file/journal.h: the journal of a store, a file of checksummed records. docs/format.md is the specification.
  *
  *     0        64
  *     | header | record | record | …
@@ -15,7 +15,7 @@
 
 #include "core/alloc.h"
 #include "format/format.h"
-#include "store/files.h"
+#include "file/files.h"
 
 #define KITHI_JOURNAL_HEADER_BYTES 64
 #define KITHI_RECORD_HEADER_BYTES 40

@@ -21,9 +21,9 @@
 #include <string.h>
 
 #include "core/bits.h"
-#include "format/errno_status.h"
-#include "handle.h"
-#include "store/store.h"
+#include "os/errno_status.h"
+#include "handle/handle.h"
+#include "file/store.h"
 
 /* How often a reader tries to load the files if the writer changes them meanwhile. An attempt fails in this way only if
  * the writer has made a checkpoint or cut off a record since the attempt began. */

@@ -10,13 +10,13 @@
  * removed one does not commit any more.
  *
  * A lock protects only against programs that take it. So a commit also compares FILE with what was read: device,
- * number, size and time of the last write. The guard of the replacement (format/replace.h) compares once more when the
+ * number, size and time of the last write. The guard of the replacement (os/replace.h) compares once more when the
  * names are exchanged. */
 #include <assert.h>
 #include <errno.h>
 
 #include "file/file.h"
-#include "format/errno_status.h"
+#include "os/errno_status.h"
 
 enum { PAUSE_MS_MAX = 16 };
 

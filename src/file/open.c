@@ -13,9 +13,9 @@
 
 #include "core/structs.h"
 #include "file/file.h"
-#include "format/errno_status.h"
+#include "os/errno_status.h"
 #include "format/format.h"
-#include "handle.h"
+#include "handle/handle.h"
 
 /* How often a file is opened again because it has become plain, or has got a journal, since its header was read. */
 enum { ATTEMPTS_MAX = 100 };

@@ -22,11 +22,11 @@
 #include "core/bits.h"
 #include "core/hash.h"
 #include "core/structs.h"
-#include "format/errno_status.h"
-#include "handle.h"
-#include "salvage.h"
-#include "store/store.h"
-#include "verbs.h"
+#include "os/errno_status.h"
+#include "handle/handle.h"
+#include "handle/salvage.h"
+#include "file/store.h"
+#include "handle/verbs.h"
 
 #define READ_BYTES 65536        /* of the file at a time */
 #define SECTOR_BYTES 4096       /* after a read error, a range is read in pieces of this size */
@@ -217,7 +217,7 @@ static kith_status repair_file(repair *r) {
     r->report.keys_at_risk = found.keys_at_risk;
     r->is_exact = found.pages_damaged == found.pages_restored && found.pages_unsure == 0;
     /* In the blocked kinds, the repair has set all cells of the damaged pages that it could not restore, so their
-     * blocks are crowded (filters/common/crowding.h). The keys of the journal must not be refused because of that.
+     * blocks are crowded (kinds/shared/crowding.h). The keys of the journal must not be refused because of that.
      * finish() ends this exception. */
     if (status == KITH_OK)
         r->filter->crowding.off = found.pages_damaged != found.pages_restored;

@@ -21,9 +21,9 @@
 #include <string.h>
 
 #include "core/structs.h"
-#include "format/errno_status.h"
-#include "store/store.h"
-#include "verbs.h"
+#include "os/errno_status.h"
+#include "file/store.h"
+#include "handle/verbs.h"
 
 /* The defaults of the fields of kith_store_options that have these names. To repeat the operations of a journal of
  * CHECKPOINT_BYTES takes about 1 s; for CLOSE_BYTES it takes about 50 ms. */

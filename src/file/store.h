@@ -1,4 +1,4 @@
-/* store/store.h: what the files of the store share. See include/kith/store.h for the contract.
+/* file/store.h: what the files of the store share. See include/kith/store.h for the contract.
  *
  *     load.c         maps snapshots, reads journals and repeats their operations: load, reload, apply, refresh
  *     store.c        opens and closes stores, adds and removes keys (also in batches), syncs the journal
@@ -13,8 +13,8 @@
 #include <kith/repair.h>
 #include <kith/store.h>
 
-#include "kind.h"
-#include "store/journal.h"
+#include "kinds/kind.h"
+#include "file/journal.h"
 
 /* A snapshot in memory and the journal that belongs to it. */
 typedef struct kithi_image {

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "store/store.h"
+#include "file/store.h"
 
 static int open_given(void *context, int folder, const char *name, bool writable) {
     const kithi_given_files *given = context;

@@ -10,8 +10,8 @@
  *     shared_count    head.count + all that adders have reserved, whether used or not
  *     shared_fill     head.fill + the bits that adders have set. An adder reports the bits that it has set only before
  *                     it reserves capacity and when it closes. If shared_fill exceeds the fill limit
- *                     (filters/common/bit_cells.h), no more capacity is reserved
- *     shared_sum      in blocked: the sum of the block rates (filters/common/crowding.h), to which each add reserves
+ *                     (kinds/shared/bit_cells.h), no more capacity is reserved
+ *     shared_sum      in blocked: the sum of the block rates (kinds/shared/crowding.h), to which each add reserves
  *                     what it will contribute
  *
  * The first adder to open copies count and fill out of the header, and the last one to close writes them back. A spin
@@ -24,8 +24,8 @@
 #include <assert.h>
 
 #include "core/batch.h"
-#include "kind.h"
-#include "handle.h"
+#include "kinds/kind.h"
+#include "handle/handle.h"
 
 #define RESERVED_MAX 256
 

@@ -8,9 +8,9 @@
 #include "core/hash.h"
 #include "core/parallel.h"
 #include "core/structs.h"
-#include "kind.h"
-#include "handle.h"
-#include "verbs.h"
+#include "kinds/kind.h"
+#include "handle/handle.h"
+#include "handle/verbs.h"
 
 uint64_t kith_filter_digest(const kith_filter *f, const void *key, size_t key_bytes) {
     assert(f != NULL && (key != NULL || key_bytes == 0));

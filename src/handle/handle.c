@@ -13,14 +13,14 @@
 #include <string.h>
 
 #include "core/hash.h"
-#include "format/map.h"
+#include "os/map.h"
 #include "format/notes.h"
 #include "format/read.h"
-#include "format/replace.h"
-#include "kind.h"
-#include "registry.h"
-#include "handle.h"
-#include "verbs.h"
+#include "os/replace.h"
+#include "kinds/kind.h"
+#include "kinds/registry.h"
+#include "handle/handle.h"
+#include "handle/verbs.h"
 #include "plan/planner.h"
 
 /* ---- binding handles to blocks ---- */

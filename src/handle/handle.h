@@ -3,7 +3,7 @@
 #ifndef KITHI_HANDLE_H
 #define KITHI_HANDLE_H
 
-#include "kind.h"
+#include "kinds/kind.h"
 
 /* `adders` in a handle is KITHI_ADDERS_LOCK while the lock is held, plus KITHI_ADDERS_ONE for each open adder. */
 enum { KITHI_ADDERS_LOCK = 1, KITHI_ADDERS_ONE = 2 };

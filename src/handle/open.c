@@ -7,9 +7,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "format/map.h"
-#include "handle.h"
-#include "kind.h"
+#include "os/map.h"
+#include "handle/handle.h"
+#include "kinds/kind.h"
 
 static bool flags_known(unsigned flags) {
     return (flags & ~(unsigned)(KITH_OPEN_LAZY | KITH_OPEN_COPY | KITH_OPEN_SNAPSHOT)) == 0;

@@ -13,7 +13,7 @@
  * Pages that are still damaged are left to the kind: its function `salvage` changes the body so that the filter is
  * valid again. Bloom and counting kinds set all cells of such pages. So they lose no key there, but have more false
  * positives. */
-#include "salvage.h"
+#include "handle/salvage.h"
 
 #include <assert.h>
 #include <string.h>
@@ -22,8 +22,8 @@
 #include "core/hash.h"
 #include "format/notes.h"
 #include "format/read.h"
-#include "registry.h"
-#include "verbs.h"
+#include "kinds/registry.h"
+#include "handle/verbs.h"
 
 #define CONFLICTS_MAX 10 /* the most pages that restore_checksums() tries all combinations of */
 

@@ -1,8 +1,8 @@
-/* salvage.h: makes the best of a damaged block, for kith_repair() (store/repair.c) and for the layers of a filter. */
+/* salvage.h: makes the best of a damaged block, for kith_repair() (file/repair.c) and for the layers of a filter. */
 #ifndef KITHI_SALVAGE_H
 #define KITHI_SALVAGE_H
 
-#include "kind.h"
+#include "kinds/kind.h"
 
 /* How many bytes the searches of kith_repair() may hash in all: enough to search four pages of 64 KiB for a flipped bit
  * and a hundred headers for a wrong byte. The search of a page hashes 2^35 bytes, which takes about three seconds. The

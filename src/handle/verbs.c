@@ -1,5 +1,5 @@
 /* Calls the operations of a kind, or their defaults (see verbs.h). */
-#include "verbs.h"
+#include "handle/verbs.h"
 
 #include "core/batch.h"
 

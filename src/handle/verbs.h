@@ -23,7 +23,7 @@
 #ifndef KITHI_VERBS_H
 #define KITHI_VERBS_H
 
-#include "kind.h"
+#include "kinds/kind.h"
 
 /* Chooses the functions of a handle for the instruction set in use. Called once, when the handle is bound. */
 void kithi_verbs_bind(kith_filter *f);

@@ -1,6 +1,6 @@
-/* simd/avx2.h: operations on a block of the blocked kinds with AVX2, and parities for ribbon.
+/* kernels/avx2.h: operations on a block of the blocked kinds with AVX2, and parities for ribbon.
  *
- * A key has one cell in each of the 4, 8 or 16 lanes of its block (filters/common/lanes.h). A block is two vectors of
+ * A key has one cell in each of the 4, 8 or 16 lanes of its block (kinds/shared/lanes.h). A block is two vectors of
  * 32 bytes. They consist of words of 32 bits if there are 16 lanes, and otherwise of 64 bits. So a lane is one word, or
  * two words if there are 4 lanes. Each word can be shifted by its own amount, which comes from one byte of the key's
  * lane words (64-bit hashes of the digest: core/mix.h).
@@ -276,7 +276,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_set_many_weighed(uint8_t
                                                                          uint8_t (*before)[64], uint64_t *fill,
                                                                          uint64_t *more) {
     uint16_t found[64], all_lanes = (uint16_t)((1u << lanes) - 1);
-    __m128i weights = _mm_setzero_si128();
+    __m128i weights = _mm_setzero_si128(), by = _mm_cvtsi32_si128(shift < 0 ? -shift : shift);
     for (size_t i = 0; i < n; i++) {
         if (prefetch != 0)
             __builtin_prefetch(body + kithi_mulhi(digests[i + prefetch], blocks) * 64);
@@ -284,8 +284,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_set_many_weighed(uint8_t
         __m128i products;
         memcpy(before[i], block, 64);
         found[i] = (uint16_t)kithi_avx2_bits_set_products(block, digests[i], lanes, &products);
-        weights =
-            _mm_add_epi64(weights, shift < 0 ? _mm_slli_epi64(products, -shift) : _mm_srli_epi64(products, shift));
+        weights = _mm_add_epi64(weights, shift < 0 ? _mm_sll_epi64(products, by) : _mm_srl_epi64(products, by));
     }
     for (size_t i = n; i < 64; i++)
         found[i] = all_lanes;
@@ -297,7 +296,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_set_many_weighed(uint8_t
 /* ---- blocked_counting: counters of 4 bits ----
  *
  * A counter at 15 is stuck: it never changes again. No key is added if all its counters are 14 or more
- * (filters/common/counter_cells.h). */
+ * (kinds/shared/counter_cells.h). */
 
 /* Returns how many counters of each byte are not 0. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_counters_in_bytes(__m256i x) {

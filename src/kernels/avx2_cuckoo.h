@@ -1,4 +1,4 @@
-/* simd/avx2_cuckoo.h: lookups of the cuckoo kinds with AVX2, in groups of digests.
+/* kernels/avx2_cuckoo.h: lookups of the cuckoo kinds with AVX2, in groups of digests.
  *
  * kithi_avx2_cf_locate does for four digests at a time what kithi_place_of, kithi_fingerprint and kithi_partner of
  * core/mix.h do for one. Every number is in a word of 64 bits. The factors of all products have at most 32 bits. (A
@@ -8,7 +8,7 @@
  *
  *     kithi_avx2_cf_match_words       places of one word that is not long. (A long word extends over nine bytes:
  *                                     plan/geometry.h.) The places of four keys fill a vector, one in each word, and
- *                                     kithi_zero_slots of filters/common/cf_lookup.h is computed in all words at once
+ *                                     kithi_zero_slots of kinds/shared/cf_lookup.h is computed in all words at once
  *     kithi_avx2_cf_match_long_words  the same for long words
  *     kithi_avx2_cf_match_buckets     buckets of four slots of 17 to 32 bits. The two buckets of one key are loaded,
  *                                     and a shuffle moves the bytes of each slot into a separate lane of a vector
@@ -23,7 +23,7 @@
 #include "core/cpu.h"
 #include "core/mix.h"
 #include "plan/geometry.h"
-#include "simd/cuckoo_lanes.h"
+#include "kernels/cuckoo_lanes.h"
 
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_broadcast(uint64_t x) {
     return _mm256_set1_epi64x((long long)x);
@@ -42,7 +42,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_first_bits(const kithi_cf_g
 }
 
 /* Returns a word per key. Each of its slots holds the code that the key has in that slot of a place: kithi_cf_code of
- * filters/common/cf_lookup.h. */
+ * kinds/shared/cf_lookup.h. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_codes(const kithi_cf_geometry *g, __m256i fingerprint,
                                                            bool windows) {
     __m256i code = windows ? _mm256_slli_epi64(fingerprint, 1) : fingerprint;

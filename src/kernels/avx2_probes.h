@@ -1,4 +1,4 @@
-/* simd/avx2_probes.h: the cells of a key in bloom, four at a time with AVX2. AVX2 multiplies words of 32 bits, so a
+/* kernels/avx2_probes.h: the cells of a key in bloom, four at a time with AVX2. AVX2 multiplies words of 32 bits, so a
  * product of words of 64 bits is put together from several. In the formulas, w is a probe word (core/mix.h), s < 2^32
  * is the number of cells in a slice, and a_low and a_high are the two halves of a.
  *

@@ -1,6 +1,6 @@
-/* simd/avx512.h: operations on a block of the blocked kinds with AVX-512, and parities for ribbon. A block is one
+/* kernels/avx512.h: operations on a block of the blocked kinds with AVX-512, and parities for ribbon. A block is one
  * vector of 64 bytes. Cells of 1 bit are handled like counters: a 1 is shifted to the lowest bit of each cell of the
- * key. Otherwise this is the method of simd/avx2.h. */
+ * key. Otherwise this is the method of kernels/avx2.h. */
 #ifndef KITHI_SIMD_AVX512_H
 #define KITHI_SIMD_AVX512_H
 
@@ -8,7 +8,7 @@
 
 #include "core/compiler.h"
 #include "core/mix.h"
-#include "simd/avx2.h"
+#include "kernels/avx2.h"
 
 /* Returns a block with a 1 at the lowest bit of each cell of the key, 0 elsewhere. A cell has 1 << cell_shift bits. */
 KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_ones(uint64_t digest, unsigned lanes, unsigned cell_shift) {

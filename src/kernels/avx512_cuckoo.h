@@ -1,5 +1,6 @@
-/* simd/avx512_cuckoo.h: lookups of the cuckoo kinds with AVX-512: the methods of simd/avx2_cuckoo.h, with twice as many
- * digests per vector. There is no code for places of one long word (plan/geometry.h) here: that of AVX2 is used. */
+/* kernels/avx512_cuckoo.h: lookups of the cuckoo kinds with AVX-512: the methods of kernels/avx2_cuckoo.h, with twice
+ * as many digests per vector. There is no code for places of one long word (plan/geometry.h) here: that of AVX2 is
+ * used. */
 #ifndef KITHI_SIMD_AVX512_CUCKOO_H
 #define KITHI_SIMD_AVX512_CUCKOO_H
 
@@ -9,8 +10,8 @@
 #include "core/cpu.h"
 #include "core/mix.h"
 #include "plan/geometry.h"
-#include "simd/avx2_cuckoo.h"
-#include "simd/cuckoo_lanes.h"
+#include "kernels/avx2_cuckoo.h"
+#include "kernels/cuckoo_lanes.h"
 
 KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_broadcast(uint64_t x) {
     return _mm512_set1_epi64((long long)x);
@@ -51,7 +52,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_cf_locate(const kithi_cf_geom
                                           _mm512_mul_epu32(fingerprint, kithi_avx512_broadcast(KITHI_SPREAD_B)));
         __m512i sum = _mm512_or_si512(_mm512_srli_epi64(_mm512_mul_epu32(spread, places), 32), one);
         __m512i other = _mm512_sub_epi64(sum, place);
-        /* sum - place or, if that is negative, sum - place + places: see simd/avx2_cuckoo.h */
+        /* sum - place or, if that is negative, sum - place + places: see kernels/avx2_cuckoo.h */
         other = _mm512_min_epu64(other, _mm512_add_epi64(other, places));
 
         if (type == KITHI_CF_WIDE_BUCKETS) { /* the bucket with the even number first */

@@ -1,4 +1,4 @@
-/* simd/cuckoo_lanes.h: how wide the lanes must be in which the vector code compares the slots of wide buckets. */
+/* kernels/cuckoo_lanes.h: how wide the lanes must be in which the vector code compares the slots of wide buckets. */
 #ifndef KITHI_SIMD_CUCKOO_LANES_H
 #define KITHI_SIMD_CUCKOO_LANES_H
 

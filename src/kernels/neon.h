@@ -1,6 +1,6 @@
-/* simd/neon.h: operations on a block of the blocked kinds with NEON. A block is four vectors of 16 bytes. Cells of
+/* kernels/neon.h: operations on a block of the blocked kinds with NEON. A block is four vectors of 16 bytes. Cells of
  * 1 bit are handled like counters: a 1 is shifted to the lowest bit of each cell of the key. Otherwise this is the
- * method of simd/avx2.h. */
+ * method of kernels/avx2.h. */
 #ifndef KITHI_SIMD_NEON_H
 #define KITHI_SIMD_NEON_H
 

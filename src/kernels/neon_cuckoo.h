@@ -1,5 +1,5 @@
-/* simd/neon_cuckoo.h: lookups of the cuckoo kinds with NEON: the methods of simd/avx2_cuckoo.h, with vectors of 16
- * bytes.
+/* kernels/neon_cuckoo.h: lookups of the cuckoo kinds with NEON: the methods of kernels/avx2_cuckoo.h, with vectors of
+ * 16 bytes.
  *
  * kithi_neon_cf_locate computes with four digests at a time, in lanes of 32 bits. NEON multiplies the lanes of two such
  * vectors with two instructions, which give four products of 64 bits. A third instruction collects their upper halves.
@@ -26,7 +26,7 @@
 #include "core/compiler.h"
 #include "core/mix.h"
 #include "plan/geometry.h"
-#include "simd/cuckoo_lanes.h"
+#include "kernels/cuckoo_lanes.h"
 
 /* Four words of 64 bits. */
 typedef struct kithi_neon_words {
@@ -102,7 +102,7 @@ KITHI_INLINE void kithi_neon_cf_put_places(const kithi_neon_cf_constants *c, uin
 }
 
 /* Returns a word per key. Each of its slots holds the code that the key has in that slot of a place: kithi_cf_code of
- * filters/common/cf_lookup.h. For wide buckets the word is the fingerprint. */
+ * kinds/shared/cf_lookup.h. For wide buckets the word is the fingerprint. */
 KITHI_INLINE kithi_neon_words kithi_neon_cf_codes(const kithi_neon_cf_constants *c, uint32x4_t fingerprint,
                                                   kithi_place_type type) {
     kithi_neon_words codes;
@@ -179,7 +179,7 @@ KITHI_INLINE uint64x2_t kithi_neon_load_words(const uint8_t *body, const uint64_
 }
 
 /* For a place of each of two keys: loads its word and XORs it with the key's codes. Returns kithi_zero_slots() of
- * filters/common/cf_lookup.h, except that the caller must still AND the result with g->high_bits. */
+ * kinds/shared/cf_lookup.h, except that the caller must still AND the result with g->high_bits. */
 KITHI_INLINE uint64x2_t kithi_neon_cf_zero_slots(const uint8_t *body, const uint64_t *at, const uint64_t *shifts,
                                                  uint64x2_t codes, uint64x2_t low_bits, bool is_long) {
     int64x2_t shift = vreinterpretq_s64_u64(vld1q_u64(shifts));

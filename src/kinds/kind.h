@@ -24,7 +24,7 @@
 #include "core/cpu.h"
 #include "plan/options.h"
 #include "format/format.h"
-#include "lookup.h"
+#include "kinds/lookup.h"
 
 /* What the planner wants from a kind. */
 typedef struct kithi_request {
@@ -169,7 +169,7 @@ typedef struct kithi_kind {
     void (*prefetch)(const void *f, uint64_t digest); /* prefetches what add_shared uses */
     /* Returns whether this many nonzero cells exceed the fill limit, so that no new key may be added. */
     bool (*above_fill_limit)(const kith_filter *f, uint64_t fill);
-    /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `crowded` returns
+    /* Blocked kinds, whose keys can be chosen to crowd some blocks (kinds/shared/crowding.h). `crowded` returns
      * whether the filter is crowded, so that no new key may be added. If `digest` is NULL, it makes a pass over the
      * body to find out. Otherwise it is called before *digest is added to a filter of `count` keys: it makes a spot
      * check of a few blocks, and the pass only if these are suspiciously full. (In filters whose block rates are summed
@@ -247,7 +247,7 @@ typedef enum kithi_backing {
 
 #define KITHI_CROWDING_STEPS 16
 
-/* When blocked kinds check whether blocks are crowded: see filters/common/crowding.h. A spot check is the examination
+/* When blocked kinds check whether blocks are crowded: see kinds/shared/crowding.h. A spot check is the examination
  * of a few blocks before a key is added. */
 typedef struct kithi_crowding {
     /* For filters whose block rates are summed. `sum` is the sum of the weights of all blocks, if `summed` is true, and

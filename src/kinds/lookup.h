@@ -1,6 +1,6 @@
 /* lookup.h: the part of a filter kind that reads a block, for kind.h and for kith/reader.h.
  *
- * Each kind has this part in a header filters/<kind>_lookup.h: the names of its parameters, the sizes that follow from
+ * Each kind has this part in a header kinds/<kind>/lookup.h: the names of its parameters, the sizes that follow from
  * them, and has(). The header ends with one const kithi_lookup of the name kithi_lookup_<kind>. The kind's .c file
  * includes this header. The build joins the headers of all kinds, and what they include, into the single header
  * kith/reader.h (src/reader).

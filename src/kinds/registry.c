@@ -2,16 +2,16 @@
 #include <assert.h>
 #include <string.h>
 
-#include "kind.h"
-#include "registry.h"
+#include "kinds/kind.h"
+#include "kinds/registry.h"
 
 #define KIND(name) extern const kithi_kind kithi_kind_##name;
-#include "kinds.def"
+#include "kinds/kinds.def"
 #undef KIND
 
 static const kithi_kind *const KINDS[] = {
 #define KIND(name) &kithi_kind_##name,
-#include "kinds.def"
+#include "kinds/kinds.def"
 #undef KIND
 };
 

@@ -2,7 +2,7 @@
 #ifndef KITHI_REGISTRY_H
 #define KITHI_REGISTRY_H
 
-#include "kind.h"
+#include "kinds/kind.h"
 
 /* Return NULL for a kind that does not exist. */
 const kithi_kind *kithi_kind_at(size_t index);

@@ -17,7 +17,7 @@
  * that size, apart from the handles and the memory in which cuckoo kinds search for free slots. The memory itself is
  * not compared, because it depends on which layers are in the filter's block. The result of an add must depend on
  * nothing but the filter's bytes, the limit and the digest. */
-#include "filters/layers_blocks.h"
+#include "layers/blocks.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -25,8 +25,8 @@
 
 #include "core/bits.h"
 #include "core/hash.h"
-#include "filters/layers_plan.h"
-#include "handle.h"
+#include "layers/plan.h"
+#include "handle/handle.h"
 
 static_assert(KITHI_LAYERS_MAX <= KITHI_BODY_PARTS_MAX, "each layer may be a part of the body");
 

@@ -1,8 +1,8 @@
-/* filters/layers_blocks.h: the layers of a filter in memory; see layers_blocks.c. */
+/* layers/blocks.h: the layers of a filter in memory; see layers_blocks.c. */
 #ifndef KITHI_FILTERS_LAYERS_BLOCKS_H
 #define KITHI_FILTERS_LAYERS_BLOCKS_H
 
-#include "kind.h"
+#include "kinds/kind.h"
 
 /* The `state` of a filter of kind layers. */
 typedef struct kithi_layers {

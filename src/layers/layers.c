@@ -36,11 +36,11 @@
 #include <assert.h>
 
 #include "core/batch.h"
-#include "filters/layers_blocks.h"
-#include "filters/layers_plan.h"
-#include "handle.h"
-#include "registry.h"
-#include "verbs.h"
+#include "layers/blocks.h"
+#include "layers/plan.h"
+#include "handle/handle.h"
+#include "kinds/registry.h"
+#include "handle/verbs.h"
 
 static const kith_option OPTIONS[] = {
     {"inner", "kind", "blocked", "the kind of the layers; its options can be given as well"},

@@ -1,11 +1,11 @@
-/* filters/layers_lookup.h: the parameters of layers, where the layers are in the body, and which headers they may have.
+/* layers/lookup.h: the parameters of layers, where the layers are in the body, and which headers they may have.
  * See layers.c for the idea and the layout, and lookup.h for the rules of this header. */
 #ifndef KITHI_FILTERS_LAYERS_LOOKUP_H
 #define KITHI_FILTERS_LAYERS_LOOKUP_H
 
 #include "core/bits.h"
 #include "core/digest.h"
-#include "lookup.h"
+#include "kinds/lookup.h"
 
 #define KITHI_LAYERS_ID 6
 #define KITHI_LAYERS_MAX 64

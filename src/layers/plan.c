@@ -1,10 +1,10 @@
 /* The header of each layer, and the options of the layers; see layers.c for the formulas. */
-#include "filters/layers_plan.h"
+#include "layers/plan.h"
 
 #include <string.h>
 
 #include "core/bits.h"
-#include "registry.h"
+#include "kinds/registry.h"
 #include "plan/planner.h"
 
 void kithi_layers_encode(const kithi_layers_geometry *g, kithi_head *head) {

@@ -1,9 +1,9 @@
-/* filters/layers_plan.h: the header of each layer, and the options of the layers; see layers.c. */
+/* layers/plan.h: the header of each layer, and the options of the layers; see layers.c. */
 #ifndef KITHI_FILTERS_LAYERS_PLAN_H
 #define KITHI_FILTERS_LAYERS_PLAN_H
 
-#include "filters/layers_lookup.h"
-#include "kind.h"
+#include "layers/lookup.h"
+#include "kinds/kind.h"
 
 #define KITHI_LAYERS_INNER_OPTIONS_MAX 8 /* inner options that the two parameters have space for */
 

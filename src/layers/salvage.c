@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "core/bits.h"
-#include "filters/layers_blocks.h"
-#include "filters/layers_plan.h"
-#include "salvage.h"
+#include "layers/blocks.h"
+#include "layers/plan.h"
+#include "handle/salvage.h"
 
 /* Returns a + b, or UINT64_MAX if that is too large. */
 static uint64_t saturating_sum(uint64_t a, uint64_t b) {

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
-#include "format/file_id.h"
+#include "os/file_id.h"
 
 #include <errno.h>
 #include <fcntl.h>

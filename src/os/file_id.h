@@ -1,4 +1,4 @@
-/* format/file_id.h: tells whether a name still refers to the same file with the same content. */
+/* os/file_id.h: tells whether a name still refers to the same file with the same content. */
 #ifndef KITHI_FORMAT_FILE_ID_H
 #define KITHI_FORMAT_FILE_ID_H
 

@@ -22,7 +22,7 @@
 #endif
 #define _FILE_OFFSET_BITS 64
 
-#include "format/map.h"
+#include "os/map.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -31,8 +31,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/uninterrupted.h"
-#include "format/errno_status.h"
+#include "os/uninterrupted.h"
+#include "os/errno_status.h"
 
 enum { READ_BYTES_MAX = 1 << 30 }; /* Linux shortens a read to 2 GiB - 4 KiB, other systems reject more than INT_MAX */
 

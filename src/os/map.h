@@ -1,4 +1,4 @@
-/* format/map.h: reads a file, either mapped or copied into memory.
+/* os/map.h: reads a file, either mapped or copied into memory.
  *
  * Mapping is fast to open, shares the pages among processes, and reads only the pages that are used. Copy the file if
  * it cannot be trusted to stay unchanged (another user's folder, a network file system): if a file is truncated while

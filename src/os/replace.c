@@ -55,7 +55,7 @@
 #endif
 #define _FILE_OFFSET_BITS 64
 
-#include "format/replace.h"
+#include "os/replace.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -71,9 +71,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "core/uninterrupted.h"
-#include "format/errno_status.h"
-#include "format/temporary.h"
+#include "os/uninterrupted.h"
+#include "os/errno_status.h"
+#include "os/temporary.h"
 
 enum {
     LINKS_MAX = 40,            /* the limit of the kernel for one path */

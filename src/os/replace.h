@@ -1,7 +1,7 @@
-/* format/replace.h: replaces a file atomically.
+/* os/replace.h: replaces a file atomically.
  *
  * Every file that this library saves is written this way, except for the temporary file of a builder (build/spill.c)
- * and the records of a journal, which are appended (store/journal.c). Other files are never changed in place: a process
+ * and the records of a journal, which are appended (file/journal.c). Other files are never changed in place: a process
  * that has the old file open or mapped keeps the complete old file until it closes it, and a process that opens the
  * name sees the complete old file or the complete new one. */
 #ifndef KITHI_FORMAT_REPLACE_H
@@ -13,7 +13,7 @@
 #include <kith/status.h>
 
 #include "core/part.h"
-#include "format/file_id.h"
+#include "os/file_id.h"
 
 #define KITHI_NAME_BYTES 256 /* NAME_MAX and the terminating zero */
 

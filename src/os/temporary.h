@@ -1,5 +1,5 @@
-/* format/temporary.h: the names of temporary files, and the removal of those that killed processes have left. Only for
- * format/replace.c. */
+/* os/temporary.h: the names of temporary files, and the removal of those that killed processes have left. Only for
+ * os/replace.c. */
 #ifndef KITHI_FORMAT_TEMPORARY_H
 #define KITHI_FORMAT_TEMPORARY_H
 

@@ -1,8 +1,8 @@
-/* core/uninterrupted.h: system calls that are repeated if a signal interrupts them.
+/* os/uninterrupted.h: system calls that are repeated if a signal interrupts them.
  *
  * A program that handles signals without SA_RESTART gets EINTR from calls that can block: opening a file on a network
  * file system or a FIFO, locking, drawing the first random bytes after the system has started. Nothing has happened
- * then, and the call can be repeated. fsync and close are different, and are never repeated (format/replace.c).
+ * then, and the call can be repeated. fsync and close are different, and are never repeated (os/replace.c).
  *
  * The file that includes this header must define _GNU_SOURCE and _FILE_OFFSET_BITS first. */
 #ifndef KITHI_CORE_UNINTERRUPTED_H

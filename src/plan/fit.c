@@ -2,7 +2,7 @@
  * a bucket, and c is the number of slots in which a key can be: 2b, or 4 with windows.
  *
  * Regions of 2^10 to 2^18 slots were filled until a key could not be placed, with 80 to 310,000 seeds for each size.
- * The search was that of filters/common/cuckoo_search.h, but without its bound. The load reached has a mean that does
+ * The search was that of kinds/shared/cuckoo_search.h, but without its bound. The load reached has a mean that does
  * not depend on the size, a standard deviation of spread / sqrt(slots), and a left tail heavier than that of a normal
  * distribution:
  *

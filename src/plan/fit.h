@@ -19,7 +19,7 @@
  * one place share the other one, too. If there are fewer fingerprints than places, keys share a pair far more often
  * because of equal fingerprints than because both places coincide by chance. One more fingerprint bit doubles the
  * number of fingerprints and so helps against collisions; a few more slots hardly do. But few keys collide, and each
- * region has a stash for them (filters/common/cuckoo_stash.h). So collisions make an add fail only if the stash of its
+ * region has a stash for them (kinds/shared/cuckoo_stash.h). So collisions make an add fail only if the stash of its
  * region is full. How many entries the stashes need is computed below.
  *
  * Let there be P places in each half of a region (the field `half`), R regions and F fingerprints. A place and a
@@ -62,7 +62,7 @@ typedef struct kithi_fit_layout {
     unsigned place_slots; /* slots per place: b in a bucket, 2 in a window */
     bool windows;         /* neighbouring places share a slot */
     bool power_of_two;    /* 2 * half must be a power of two and, unless `one_region` is set, at most 2^slot_bits:
-                             alternate=xor and alternate=simple of cuckoo require it (filters/cuckoo.c) */
+                             alternate=xor and alternate=simple of cuckoo require it (kinds/cuckoo/cuckoo.c) */
     bool one_region;      /* all keys are in one region */
     unsigned kicks;       /* how many entries a random walk may move; 0: a breadth-first search */
     unsigned window_bits; /* bits of a slot that do not belong to the fingerprint: 0 or 1 */

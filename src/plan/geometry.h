@@ -43,7 +43,7 @@ typedef enum kithi_cf_form {
 
 #define KITHI_FIT_STASH_MAX 64 /* the most entries of a stash: few, because it is searched from its beginning */
 
-/* The most slots that the search for a free slot visits: see filters/common/cuckoo_search.h, and plan/fit.c for why
+/* The most slots that the search for a free slot visits: see kinds/shared/cuckoo_search.h, and plan/fit.c for why
  * this is enough. It is a multiple of every possible number of slots in a bucket. */
 #define KITHI_FIT_SEARCH_SLOTS 16384
 
@@ -53,7 +53,7 @@ typedef struct kithi_cf_geometry {
     uint64_t half; /* half the number of places in a region: this many have an even number, and as many an odd one */
     uint64_t regions;
     uint64_t bucket_slots; /* slots per bucket. This and the next two: cuckoo only */
-    uint64_t alternate;    /* how the other bucket is computed, see filters/cuckoo.c */
+    uint64_t alternate;    /* how the other bucket is computed, see kinds/cuckoo/cuckoo.c */
     uint64_t kicks;        /* how many entries a random walk may move; 0: breadth-first search */
     uint64_t stash;        /* entries that the stash of a region has space for */
     /* These follow from the parameters. */
@@ -93,7 +93,7 @@ typedef struct kithi_fuse_geometry {
 
 /* ribbon. A shard has up to three levels, 0 … 2. In each level a key has a ribbon, which is 64 consecutive slots. The
  * key is stored in the first level in which it fits or, if there is none, in the stash. The marks of a level say which
- * keys are not stored in it (filters/ribbon.c). */
+ * keys are not stored in it (kinds/ribbon/ribbon.c). */
 typedef struct kithi_ribbon_geometry {
     uint64_t bits;     /* f: bits of a fingerprint and of a slot */
     uint64_t slots[3]; /* number of slots of each level of a shard, a multiple of 64; 0: there is no such level */

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "core/structs.h"
-#include "kind.h"
-#include "registry.h"
+#include "kinds/kind.h"
+#include "kinds/registry.h"
 #include "plan/planner.h"
 
 enum { TEXT_BYTES = 1024 }; /* options that are longer are examined up to here */

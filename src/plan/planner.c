@@ -14,9 +14,9 @@
 
 #include "core/structs.h"
 #include "format/notes.h"
-#include "kind.h"
-#include "registry.h"
-#include "verbs.h"
+#include "kinds/kind.h"
+#include "kinds/registry.h"
+#include "handle/verbs.h"
 #include "plan/planner.h"
 
 /* Returns whether 64-bit digests are long enough. Two keys have equal digests with probability 2^-64. So in a set of n

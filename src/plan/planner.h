@@ -2,7 +2,7 @@
 #ifndef KITHI_PLAN_PLANNER_H
 #define KITHI_PLAN_PLANNER_H
 
-#include "kind.h"
+#include "kinds/kind.h"
 
 /* Plans a filter of this kind for a request. Of head->hash, sets only the id, to one that is as public as the
  * request. */

@@ -106,7 +106,7 @@ uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, d
 
 /* The largest rate limit, as a multiple of the promised rate, that the plan of a filter may have if others can choose
  * keys for it (kithi_request.is_public), and the fewest keys from which on plans keep to it. The guard against crowded
- * blocks tolerates 1.25 times the limit (filters/common/crowding.h), so it keeps twice the promised rate. */
+ * blocks tolerates 1.25 times the limit (kinds/shared/crowding.h), so it keeps twice the promised rate. */
 #define KITHI_RATE_LIMIT_MAX 1.6
 #define KITHI_RATE_LIMIT_KEYS 200
 

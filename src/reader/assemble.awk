@@ -1,8 +1,8 @@
 # Assembles kith/reader.h: prints src/reader/reader.h with the headers of kith in place of the lines that include them.
 # usage: awk -v root=SOURCE_TREE -f assemble.awk SOURCE_TREE/src/kinds.def
 #
-# There is no file "lookups.h". An include of it stands for the headers filters/<kind>_lookup.h of all kinds, in the
-# order of kinds.def, and for three macros:
+# There is no file "lookups.h". An include of it stands for the headers kinds/<kind>/lookup.h of all kinds (for
+# layers, layers/lookup.h), in the order of kinds.def, and for three macros:
 #
 #     KITHI_KINDS(X)                        X(kind) for each kind
 #     KITHI_KINDS_WITH(X, a, b)             X(kind, a, b) for each kind
@@ -25,9 +25,16 @@ function put(line) {
     print line
 }
 
+function lookup_of(kind,   path, line, result) {
+    path = "src/kinds/" kind "/lookup.h"
+    result = (getline line < (root "/" path))
+    close(root "/" path)
+    return result > 0 ? path : "src/" kind "/lookup.h"
+}
+
 # Prints what "lookups.h" stands for.
 function insert_lookups(   i, calls, calls_with, inline_calls_with) {
-    for (i = 1; i <= kind_count; i++) insert("src/filters/" kind[i] "_lookup.h", 0)
+    for (i = 1; i <= kind_count; i++) insert(lookup_of(kind[i]), 0)
     for (i = 1; i <= kind_count; i++) {
         calls = calls " X(" kind[i] ")"
         calls_with = calls_with " X(" kind[i] ", a, b)"

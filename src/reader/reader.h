@@ -1,6 +1,6 @@
 /* kith/reader.h: looks up keys in a kith filter, as one header that needs no library and no other header.
  *
- * The build of kith assembles this file from the lookup code of every filter kind (src/filters in kith's source tree),
+ * The build of kith assembles this file from the lookup code of every filter kind (src/kinds in kith's source tree),
  * so the results are those of the library. Copy it into a program that only reads filters: a browser, a firmware, the
  * runtime of another language. It also saves the cost of a call in loops that look up one key after the other.
  *
@@ -36,7 +36,7 @@
 
 #include "core/bits.h"
 #include "format/read.h"
-#include "lookup.h"
+#include "kinds/lookup.h"
 #include "lookups.h" /* no file: here assemble.awk inserts the lookups of all kinds, and macros that list the kinds */
 
 #ifndef KITH_READER_LAYERS

@@ -24,7 +24,7 @@
  *
  * Iteration is in increasing order. There is no key in memory to point to, so the key that `next` returns is in the
  * cursor. */
-#include "tables/common/record.h"
+#include "tables/shared/record.h"
 
 #include <assert.h>
 

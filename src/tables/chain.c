@@ -37,7 +37,7 @@
  *
  * A put that cannot allocate its node, or the larger array of slots, changes nothing. stats walks all slots to find the
  * longest chain. */
-#include "tables/common/record.h"
+#include "tables/shared/record.h"
 
 #include <assert.h>
 

@@ -4,7 +4,7 @@
  *
  * A lookup compares the key with that of each record, from the first on. A new key is appended. A removed record is
  * replaced by the last one. When the array is full, its size doubles. */
-#include "tables/common/record.h"
+#include "tables/shared/record.h"
 
 #define SLOTS_MIN 8
 

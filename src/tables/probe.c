@@ -69,7 +69,7 @@
 #include <assert.h>
 
 #include "core/function.h"
-#include "tables/common/record.h"
+#include "tables/shared/record.h"
 
 /* Must be at least 2, so that an odd step is less than the number of slots. */
 #define SLOTS_MIN 8

@@ -7,8 +7,8 @@
 #include "core/bits.h"
 #include "core/hash.h"
 #include "core/structs.h"
-#include "format/map.h"
-#include "table_kind.h"
+#include "os/map.h"
+#include "tables/table_kind.h"
 
 /* How many keys ahead get_many and put_many prefetch, where get_group and put_group cannot be used. */
 #define AHEAD 8
@@ -16,12 +16,12 @@
 /* ---- the registry ---- */
 
 #define TABLE(name) extern const kithi_table_kind kithi_table_##name;
-#include "tables.def"
+#include "tables/tables.def"
 #undef TABLE
 
 static const kithi_table_kind *const KINDS[] = {
 #define TABLE(name) &kithi_table_##name,
-#include "tables.def"
+#include "tables/tables.def"
 #undef TABLE
 };
 

@@ -26,9 +26,9 @@
 
 #include "core/bits.h"
 #include "core/hash.h"
-#include "format/map.h"
-#include "format/replace.h"
-#include "table_kind.h"
+#include "os/map.h"
+#include "os/replace.h"
+#include "tables/table_kind.h"
 
 /* The kind id in the header. No filter kind has these ids. */
 #define IMAGE_ID 32

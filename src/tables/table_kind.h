@@ -105,7 +105,7 @@ typedef struct kithi_table_kind {
 } kithi_table_kind;
 
 /* Faster functions for tables whose keys have 4 or 8 bytes. A key is passed as a word: its bytes, read as a
- * little-endian integer (kithi_key_word in tables/common/record.h). A kind that has such functions for a table calls
+ * little-endian integer (kithi_key_word in tables/shared/record.h). A kind that has such functions for a table calls
  * kithi_table_use_words(). get, put, remove and get_group have the same results as the functions of the kind with these
  * names, and leave the same bytes in the table. They are not called for a table that has a trace. `value` and `was_new`
  * may be NULL.

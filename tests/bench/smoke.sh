@@ -14,7 +14,7 @@ die() { echo "smoke: $*" >&2; exit 1; }
 "$root/bench/filters.sh" "$program" --compare "$box/run.json" "$box/run.json" >"$box/same"
 
 # Every kind in the register is in the table, in the JSON and in the chart, except layers, which consists of the others.
-kinds=$(sed -n 's/^KIND(\(.*\))$/\1/p' "$root/src/kinds.def" | grep -vx layers)
+kinds=$(sed -n 's/^KIND(\(.*\))$/\1/p' "$root/src/kinds/kinds.def" | grep -vx layers)
 [ -n "$kinds" ] || die "no kinds in the register"
 for kind in $kinds; do
   python3 - "$box/run.json" "$kind" <<'END' || die "the JSON lacks $kind"

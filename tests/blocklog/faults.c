@@ -5,7 +5,7 @@
 #include "blocklog/guest.h"
 
 #include "splitmix.h"
-#include "store/journal.h"
+#include "file/journal.h"
 
 #include <fcntl.h>
 #include <string.h>

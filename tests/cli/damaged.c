@@ -3,7 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "cli/input_source.h"
+#include "cli/input/source.h"
 
 #include <fcntl.h>
 #include <stdio.h>

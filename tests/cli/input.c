@@ -5,7 +5,7 @@
 #endif
 
 #include "check.h"
-#include "cli/input.h"
+#include "cli/input/input.h"
 #include "splitmix.h"
 
 #include <unistd.h>

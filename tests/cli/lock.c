@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #endif
 #include "check.h"
-#include "cli/lock.h"
+#include "cli/files/lock.h"
 #include "folder.h"
 
 #include <sys/file.h>

@@ -1,5 +1,5 @@
 /* Tests redis_scan.c of the tool: where replies end, however they are cut, and which of them are refused, when. */
-#include "cli/redis_scan.h"
+#include "cli/server/scan.h"
 
 #include <stdio.h>
 #include <string.h>

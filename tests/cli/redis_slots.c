@@ -1,5 +1,5 @@
 /* Tests the hash slots of clusters: the values of the cluster specification, tags, and names in a given slot. */
-#include "cli/redis_slots.h"
+#include "cli/server/slots.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "cli/seen.h"
+#include "cli/commands/seen.h"
 #include "sanitizer.h"
 #include "splitmix.h"
 

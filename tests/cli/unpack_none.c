@@ -6,7 +6,7 @@
 #undef CLI_WITH_BZ2
 #undef CLI_WITH_LZ4
 
-#include "cli/input_unpack.c"
+#include "cli/input/unpack.c"
 
 #include "check.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "contract/contract.h"
-#include "kind.h"
+#include "kinds/kind.h"
 
 /* What a handle may allocate in addition to its block: the handle itself, and data of the kind. */
 #define HANDLE_BYTES_MAX 4096

@@ -2,8 +2,8 @@
 # Tests that the documentation names only files, tests and dev commands that exist: names.sh SOURCE_FOLDER
 #
 # In Markdown files it checks the targets of links, and these words in backticks: paths that begin with a folder of the
-# project, names of tests (contract.every_bit_flip_is_refused) and `./dev COMMAND`. Words such as src/filters/<kind>.c
-# are skipped. * matches as in a shell.
+# project, names of tests (contract.every_bit_flip_is_refused) and `./dev COMMAND`. Words such as
+# src/kinds/<kind>/lookup.h are skipped. * matches as in a shell.
 set -uo pipefail
 cd "$1" || exit 2
 wrong=0 checked=0

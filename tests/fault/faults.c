@@ -16,11 +16,11 @@
 
 #include "core/mix.h"
 #include "format/notes.h"
-#include "format/replace.h"
-#include "kind.h"
-#include "registry.h"
-#include "handle.h"
-#include "verbs.h"
+#include "os/replace.h"
+#include "kinds/kind.h"
+#include "kinds/registry.h"
+#include "handle/handle.h"
+#include "handle/verbs.h"
 
 enum { KINDS_MAX = 64 };
 

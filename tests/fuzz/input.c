@@ -14,7 +14,7 @@
 #define BLOCK_BYTES ((size_t)128)
 #define RECORDS_MAX ((size_t)80)
 #define RECORD_MAX ((size_t)200)
-#include "cli/input_block.c"
+#include "cli/input/block.c"
 
 #include "fuzz/target.h"
 

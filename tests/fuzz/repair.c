@@ -10,7 +10,7 @@
 #define _GNU_SOURCE
 
 #include "fuzz/blocks.h"
-#include "store/store.h"
+#include "file/store.h"
 #include "unit/memory_files.h"
 
 enum {

@@ -7,8 +7,8 @@
 
 #include <kith/kith.h>
 
-#include "format/map.h"
-#include "format/replace.h"
+#include "os/map.h"
+#include "os/replace.h"
 #include "fuzz/target.h"
 
 enum { TABLE_KEYS = 32, TABLE_KEY_BYTES_MAX = 24, TABLE_FILE_BYTES_MAX = 1 << 16 };

@@ -26,7 +26,7 @@
 #include "check.h"
 #include "core/bits.h"
 #include "core/mix.h"
-#include "filters/layers_lookup.h"
+#include "layers/lookup.h"
 #include "format/format.h"
 #include "golden/files.h"
 #include "probe_word.h"

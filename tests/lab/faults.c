@@ -16,8 +16,8 @@
 #include <lab/state.h>
 
 #include "core/mix.h"
-#include "filters/common/cuckoo.h"
-#include "kind.h"
+#include "kinds/shared/cuckoo_kinds.h"
+#include "kinds/kind.h"
 
 static const char *planted = "";
 

@@ -1,11 +1,11 @@
-/* avx2.c: tests src/simd/avx2.h, avx2_cuckoo.h and avx2_probes.h, on processors that have AVX2. */
+/* avx2.c: tests src/kernels/avx2.h, avx2_cuckoo.h and avx2_probes.h, on processors that have AVX2. */
 #include "check.h"
 #include "core/cpu.h"
 
 #ifdef KITHI_HAVE_X86
-#include "simd/avx2.h"
-#include "simd/avx2_cuckoo.h"
-#include "simd/avx2_probes.h"
+#include "kernels/avx2.h"
+#include "kernels/avx2_cuckoo.h"
+#include "kernels/avx2_probes.h"
 #include "simd/blocks.h"
 #include "simd/pairs.h"
 

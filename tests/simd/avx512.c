@@ -1,5 +1,5 @@
-/* avx512.c: tests src/simd/avx512.h and avx512_cuckoo.h with the intrinsics of simde/immintrin.h, so that the test runs
- * on any processor. */
+/* avx512.c: tests src/kernels/avx512.h and avx512_cuckoo.h with the intrinsics of simde/immintrin.h, so that the test
+ * runs on any processor. */
 #include "core/cpu.h"
 #include "simd/blocks.h"
 #include "simd/pairs.h"
@@ -8,8 +8,8 @@
 #define KITHI_TARGET_AVX2
 #undef KITHI_TARGET_AVX512
 #define KITHI_TARGET_AVX512
-#include "simd/avx512.h"
-#include "simd/avx512_cuckoo.h"
+#include "kernels/avx512.h"
+#include "kernels/avx512_cuckoo.h"
 
 BLOCK_TESTS(avx512, , true)
 SET_MANY_TESTS(avx512, , true)

@@ -1,5 +1,5 @@
-/* blocks.h: compares every function of src/simd with scalar code that handles one cell after the other, as described
- * at the head of filters/common/lanes.h. Both must return the same results and leave the same 64 bytes, and the bytes
+/* blocks.h: compares every function of src/kernels with scalar code that handles one cell after the other, as described
+ * at the head of kinds/shared/lanes.h. Both must return the same results and leave the same 64 bytes, and the bytes
  * around the block must not change.
  *
  * BLOCK_TESTS(set, TARGET, condition) defines the tests of an instruction set, after its header was included. The

@@ -1,10 +1,10 @@
-/* neon.c: tests src/simd/neon.h and neon_cuckoo.h with the intrinsics of simde/arm_neon.h, so that the test runs on any
- * processor. */
+/* neon.c: tests src/kernels/neon.h and neon_cuckoo.h with the intrinsics of simde/arm_neon.h, so that the test runs on
+ * any processor. */
 #include "simd/blocks.h"
 #include "simd/pairs.h"
 
-#include "simd/neon.h"
-#include "simd/neon_cuckoo.h"
+#include "kernels/neon.h"
+#include "kernels/neon_cuckoo.h"
 
 BLOCK_TESTS(neon, , true)
 PAIR_TESTS(neon, , true)

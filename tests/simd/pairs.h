@@ -1,5 +1,5 @@
-/* pairs.h: compares the lookups of cuckoo kinds in src/simd with scalar code: the places of a digest with core/mix.h,
- * and the comparison of slots with a loop over single slots.
+/* pairs.h: compares the lookups of cuckoo kinds in src/kernels with scalar code: the places of a digest with
+ * core/mix.h, and the comparison of slots with a loop over single slots.
  *
  * PAIR_TESTS(set, TARGET, condition) defines the tests of an instruction set, after its header was included. The tests
  * are skipped if `condition` is false. WIDE_PAIR_TESTS does the same for buckets of more than one word, and
@@ -9,7 +9,7 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "filters/common/cuckoo.h"
+#include "kinds/shared/cuckoo_kinds.h"
 
 static unsigned bucket_slots_of(const kithi_cf_geometry *g) {
     return (unsigned)g->bucket_slots;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/mix.h"
-#include "table_kind.h"
+#include "tables/table_kind.h"
 
 enum { KINDS_MAX = 64 };
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "core/bits.h"
-#include "table_kind.h"
+#include "tables/table_kind.h"
 
 static const unsigned FLAGS[] = {KITH_OPEN_DEFAULT, KITH_OPEN_COPY, KITH_OPEN_LAZY, KITH_OPEN_LAZY | KITH_OPEN_COPY};
 enum { FLAGS_COUNT = sizeof FLAGS / sizeof *FLAGS };

@@ -1,7 +1,7 @@
 /* Checks memory: every allocation can fail, once or from then on, and nothing leaks. Also checks stats and check. */
 #include "tables/tables.h"
 
-#include "table_kind.h"
+#include "tables/table_kind.h"
 
 enum { KEYS = 120 };
 

@@ -7,7 +7,7 @@
 #include "check.h"
 #include "core/prng.h"
 #include "plan/sizing.h"
-#include "kind.h"
+#include "kinds/kind.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

@@ -1,7 +1,7 @@
 /* Tests of build/build.c for cases that the random keys and named kinds of the contract checks do not cover. */
 #include "check.h"
 #include "core/mix.h"
-#include "kind.h"
+#include "kinds/kind.h"
 
 enum { KEYS = 300000 }; /* enough for a build in parts, on one thread and on several */
 

@@ -3,7 +3,7 @@
 
 #include "check.h"
 #include "core/cpu.h"
-#include "kind.h"
+#include "kinds/kind.h"
 
 enum { THREADS = 4, ASKED = 1000 };
 

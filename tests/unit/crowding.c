@@ -1,4 +1,4 @@
-/* Tests the guard of the blocked kinds against crowded blocks (filters/common/crowding.h): whichever way chosen keys
+/* Tests the guard of the blocked kinds against crowded blocks (kinds/shared/crowding.h): whichever way chosen keys
  * come in, it stops them, and honest keys never meet it. tests/unit/pollution.c and crowding_grid.c measure attacks of
  * several forms. */
 #include <kith/builder.h>
@@ -7,9 +7,9 @@
 #include "check.h"
 #include "chosen.h"
 #include "core/prng.h"
-#include "kind.h"
+#include "kinds/kind.h"
 #include "sanitizer.h"
-#include "registry.h"
+#include "kinds/registry.h"
 
 #define N 20000
 #define RATE 0.01

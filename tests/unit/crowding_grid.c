@@ -1,4 +1,4 @@
-/* What keys that others choose can do to blocked filters of all sizes and rates (filters/common/crowding.h). The
+/* What keys that others choose can do to blocked filters of all sizes and rates (kinds/shared/crowding.h). The
  * attacker knows the hash and the whole filter, and may try every key: if the filter refuses it, he tries another one,
  * so he passes every check that looks only at some keys. He goes on until the filter takes no more keys, or refuses so
  * many in a row, or has so many already, that he gives up. tests/unit/pollution.c measures attacks on other kinds, and
@@ -7,7 +7,7 @@
 
 #include "check.h"
 #include "chosen.h"
-#include "registry.h"
+#include "kinds/registry.h"
 #include "sanitizer.h"
 
 static const char *const KINDS[] = {"blocked", "blocked_counting"};

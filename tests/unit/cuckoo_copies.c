@@ -4,12 +4,12 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "filters/common/cuckoo_stash.h"
-#include "filters/cuckoo_lookup.h"
-#include "filters/overlap_lookup.h"
-#include "handle.h"
-#include "registry.h"
-#include "verbs.h"
+#include "kinds/shared/cuckoo_stash.h"
+#include "kinds/cuckoo/lookup.h"
+#include "kinds/overlap/lookup.h"
+#include "handle/handle.h"
+#include "kinds/registry.h"
+#include "handle/verbs.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

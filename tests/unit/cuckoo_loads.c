@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "tables/cuckoo_insert.h"
+#include "tables/cuckoo/insert.h"
 
 #define SLOTS 100000
 
@@ -191,7 +191,7 @@ TEST(no_put_costs_more_than_the_documented_worst_case) {
         put_costs costs = cost_of_puts(OPTIONS[i], puts, keys);
         printf("  \"%s\", %" PRIu64 " puts: at most %" PRIu64 " buckets, %" PRIu64 " rehashes, %" PRIu64 " growths\n",
                OPTIONS[i], puts, costs.most_looks, costs.most_rehashes, costs.most_growths);
-        /* the lookup before, then the search or the walk; rebuilds as in tables/cuckoo.c */
+        /* the lookup before, then the search or the walk; rebuilds as in tables/cuckoo/cuckoo.c */
         CHECK(costs.most_looks <= 4 + KITHI_CUCKOO_TABLE_SEARCH_MAX);
         CHECK(costs.most_rehashes <= 3 && costs.most_growths <= 8);
     }

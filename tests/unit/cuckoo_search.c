@@ -1,4 +1,4 @@
-/* Tests the bound of the search for a free slot (filters/common/cuckoo_search.h): no add visits more slots than the
+/* Tests the bound of the search for a free slot (kinds/shared/cuckoo_search.h): no add visits more slots than the
  * plan says, whatever the keys, and searches that are longer than the bound are as rare as plan/fit.h says. */
 #include <math.h>
 
@@ -6,11 +6,11 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "filters/common/cuckoo_search.h"
-#include "filters/cuckoo_lookup.h"
-#include "filters/overlap_lookup.h"
-#include "handle.h"
-#include "registry.h"
+#include "kinds/shared/cuckoo_search.h"
+#include "kinds/cuckoo/lookup.h"
+#include "kinds/overlap/lookup.h"
+#include "handle/handle.h"
+#include "kinds/registry.h"
 #include "sanitizer.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

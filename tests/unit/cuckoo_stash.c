@@ -1,12 +1,12 @@
-/* Tests the stash of the cuckoo kinds (filters/common/cuckoo_stash.h) with filters so small that keys with the same
+/* Tests the stash of the cuckoo kinds (kinds/shared/cuckoo_stash.h) with filters so small that keys with the same
  * places and the same fingerprint are found by trying digests. */
 #include <kith/kith.h>
 
 #include "check.h"
 #include "core/prng.h"
-#include "filters/common/cuckoo_stash.h"
-#include "handle.h"
-#include "registry.h"
+#include "kinds/shared/cuckoo_stash.h"
+#include "handle/handle.h"
+#include "kinds/registry.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

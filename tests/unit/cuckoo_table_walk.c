@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "tables/cuckoo_insert.h"
+#include "tables/cuckoo/insert.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

@@ -1,11 +1,11 @@
-/* Tests the functions of the table `cuckoo` for keys that are words (tables/cuckoo_words.c), and growth, which keeps
+/* Tests the functions of the table `cuckoo` for keys that are words (tables/cuckoo/words.c), and growth, which keeps
  * the hash function with some families. A table that has a trace never uses the functions for words, so it is the
  * model. */
 #include <kith/table.h>
 
 #include "check.h"
 #include "core/prng.h"
-#include "tables/cuckoo_rebuild.h"
+#include "tables/cuckoo/rebuild.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

@@ -6,9 +6,9 @@
 #include "check.h"
 #include "core/mix.h"
 #include "core/prng.h"
-#include "filters/common/cuckoo.h"
-#include "handle.h"
-#include "registry.h"
+#include "kinds/shared/cuckoo_kinds.h"
+#include "handle/handle.h"
+#include "kinds/registry.h"
 
 enum { XOR = 2 };
 

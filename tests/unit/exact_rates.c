@@ -6,8 +6,8 @@
 
 #include "check.h"
 #include "core/mix.h"
-#include "kind.h"
-#include "registry.h"
+#include "kinds/kind.h"
+#include "kinds/registry.h"
 #include "plan/planner.h"
 #include "unit/plans.h"
 

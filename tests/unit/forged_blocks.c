@@ -7,14 +7,14 @@
 
 #include "check.h"
 #include "core/hash.h"
-#include "filters/common/cuckoo_stash.h"
-#include "filters/fuse_lookup.h"
-#include "filters/ribbon_lookup.h"
+#include "kinds/shared/cuckoo_stash.h"
+#include "kinds/fuse/lookup.h"
+#include "kinds/ribbon/lookup.h"
 #include "format/format.h"
 #include "format/notes.h"
-#include "handle.h"
-#include "kind.h"
-#include "registry.h"
+#include "handle/handle.h"
+#include "kinds/kind.h"
+#include "kinds/registry.h"
 #include "unit/small_filter.h"
 
 static const kithi_kind *kind_named(const char *name) {

@@ -14,8 +14,8 @@
 #include "core/mix.h"
 #include "core/prng.h"
 #include "format/format.h"
-#include "table_kind.h"
-#include "tables/cuckoo_slots.h"
+#include "tables/table_kind.h"
+#include "tables/cuckoo/slots.h"
 #include "folder.h"
 
 enum { KEYS = 3000, ENTRIES_ID = 33, BYTES_PARAM = KITHI_PARAM_TABLE_FIRST_FREE, OPTION_BYTES = 8 * KITHI_OPTIONS_MAX };

@@ -6,7 +6,7 @@
 #define KIND "fuse"
 #include "core/late_seeds.h"
 #include "core/sort.h"
-#include "filters/fuse.h"
+#include "kinds/fuse/fuse.h"
 #include "sanitizer.h"
 #include "unit/static_kind.h"
 

@@ -15,8 +15,8 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "filters/common/cuckoo.h"
-#include "kind.h"
+#include "kinds/shared/cuckoo_kinds.h"
+#include "kinds/kind.h"
 #include "folder.h"
 #include "probe_word.h"
 

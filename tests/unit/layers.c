@@ -10,7 +10,7 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "kind.h"
+#include "kinds/kind.h"
 #include "folder.h"
 #include "unit/memory.h"
 

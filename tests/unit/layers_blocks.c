@@ -9,7 +9,7 @@
 #include "check.h"
 #include "core/hash.h"
 #include "core/prng.h"
-#include "kind.h"
+#include "kinds/kind.h"
 #include "folder.h"
 #include "unit/memory.h"
 

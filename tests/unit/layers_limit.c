@@ -9,8 +9,8 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "kind.h"
-#include "registry.h"
+#include "kinds/kind.h"
+#include "kinds/registry.h"
 #include "plan/planner.h"
 #include "unit/memory.h"
 

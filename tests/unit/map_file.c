@@ -13,8 +13,8 @@
 #include <sys/uio.h>
 
 #include "check.h"
-#include "format/map.h"
-#include "format/replace.h"
+#include "os/map.h"
+#include "os/replace.h"
 #include "folder.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "splitmix.h"
-#include "store/files.h"
+#include "file/files.h"
 
 typedef enum disk_operation {
     DISK_NONE,

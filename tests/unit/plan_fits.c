@@ -12,10 +12,10 @@
 #include "check.h"
 #include "plan/fit.h"
 #include "core/prng.h"
-#include "filters/common/cuckoo.h"
+#include "kinds/shared/cuckoo_kinds.h"
 #include "folder.h"
-#include "registry.h"
-#include "handle.h"
+#include "kinds/registry.h"
+#include "handle/handle.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

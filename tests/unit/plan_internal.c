@@ -1,12 +1,12 @@
 /* The planner as other parts of the library call it: kinds that contain another, and builds that try again. */
 #include <math.h>
 
-#include "registry.h"
+#include "kinds/registry.h"
 #include "plan/fit.h"
 #include "plan/planner.h"
 #include "plan/sizing.h"
 #include "unit/plans.h"
-#include "verbs.h"
+#include "handle/verbs.h"
 
 TEST(a_plan_without_capacity_or_with_an_impossible_rate_is_refused) {
     static const double RATES[] = {0, 1, -0.5, 2, NAN, INFINITY, -INFINITY};

@@ -22,8 +22,8 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "filters/layers_plan.h"
-#include "handle.h"
+#include "layers/plan.h"
+#include "handle/handle.h"
 
 #define RATE 0.01
 #define BATCH 4096

@@ -9,7 +9,7 @@
 
 #include "core/bits.h"
 #include "format/head.h"
-#include "salvage.h"
+#include "handle/salvage.h"
 #include "splitmix.h"
 
 #define PATH "x"

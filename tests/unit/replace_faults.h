@@ -24,7 +24,7 @@
 #include <sys/xattr.h>
 
 #include "check.h"
-#include "format/replace.h"
+#include "os/replace.h"
 #include "folder.h"
 #include "unit/leftover.h"
 

@@ -6,7 +6,7 @@
 
 #define KIND "ribbon"
 #include "core/mix.h"
-#include "filters/ribbon_lookup.h"
+#include "kinds/ribbon/lookup.h"
 #include "unit/static_kind.h"
 
 TEST(a_million_keys_and_more_need_at_most_2_percent_more_than_the_information) {

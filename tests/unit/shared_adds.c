@@ -9,7 +9,7 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "filters/common/bit_cells.h"
+#include "kinds/shared/bit_cells.h"
 #include "folder.h"
 #include "unit/memory.h"
 

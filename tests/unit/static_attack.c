@@ -10,9 +10,9 @@
 #include "check.h"
 #include "colliding.h"
 #include "core/late_seeds.h"
-#include "filters/fuse.h"
-#include "filters/ribbon.h"
-#include "handle.h"
+#include "kinds/fuse/fuse.h"
+#include "kinds/ribbon/ribbon.h"
+#include "handle/handle.h"
 #include "sanitizer.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -304,7 +304,7 @@ TEST(appending_digests_until_the_seeds_are_chosen_ones_does_not_pay) {
 
 /* What is left: a list that fails with all of its own seeds by chance. The search for one goes on until the k-th try
  * fails; it takes p^(1 - k) lists, where p is how often a list fails with one seed. p is largest for 14 keys and 4
- * cells per key (filters/fuse_build.c): 48%. The tries of a list are independent. */
+ * cells per key (kinds/fuse/build.c): 48%. The tries of a list are independent. */
 TEST(each_further_try_makes_a_list_that_fails_as_much_rarer_as_the_one_before) {
     enum { HONEST = 12, N = HONEST + COLLIDING_FUSE_KEYS, DEPTH = 6 };
     unsigned lists = check_soak() ? 1000000 : UNDER_SANITIZER ? 4000 : 50000, failed[DEPTH + 1] = {0};

@@ -11,10 +11,10 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "kind.h"
-#include "handle.h"
+#include "kinds/kind.h"
+#include "handle/handle.h"
 #include "plan/planner.h"
-#include "registry.h"
+#include "kinds/registry.h"
 #include "unit/memory.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "folder.h"
-#include "store/files.h"
+#include "file/files.h"
 
 #include <kith/store.h>
 

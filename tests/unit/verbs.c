@@ -2,9 +2,9 @@
 #include <kith/kith.h>
 
 #include "check.h"
-#include "kind.h"
+#include "kinds/kind.h"
 #include "unit/small_filter.h"
-#include "verbs.h"
+#include "handle/verbs.h"
 
 enum { DIGESTS = 150 }; /* more than two words of a bitmap */
 

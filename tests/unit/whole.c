@@ -6,10 +6,10 @@
 #include "check.h"
 #include "core/mix.h"
 #include "core/prng.h"
-#include "handle.h"
+#include "handle/handle.h"
 #include "plan/sizing.h"
 #include "probe_word.h"
-#include "registry.h"
+#include "kinds/registry.h"
 #include "unit/plans.h"
 
 enum { SET_MAX = 4096, BLOCK_BYTES = 4096 };

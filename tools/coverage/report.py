@@ -33,16 +33,16 @@ PARTS = {
         (r"src/format/(format|head|notes|read)\.", r".*"),
         (r"src/handle\.c", r"kithi_filter_(bind|check|verify)"),
         (r"src/verbs\.c", r"kithi_check"),
-        (r"src/filters/", r"(kithi_\w+_)?(shape|check|check_shard|check_stash|verify|attach)"),
+        (r"src/(kinds|layers)/", r"(kithi_\w+_)?(shape|check|check_shard|check_stash|verify|attach)"),
         (r"src/table_file\.c", r"verify_file|read_head|open_image|open_entries|entry_read|leb_read|put_entries"),
         (r"src/tables/cuckoo\.c", r"check|attach"),  # the kind that is saved as it is in memory
     ],
-    "journal": [(r"src/store/(journal|load)\.c", r".*")],
+    "journal": [(r"src/file/(journal|load)\.c", r".*")],
 }
 
 # Code that runs only on processors with this flag in /proc/cpuinfo. Elsewhere it is not counted. (tests/simd tests it
 # on any processor, but not as it is compiled into the library.)
-PROCESSORS = {"src/simd/avx2": "avx2", "src/simd/avx512": "avx512bw"}
+PROCESSORS = {"src/kernels/avx2": "avx2", "src/kernels/avx512": "avx512bw"}
 
 
 class Line:

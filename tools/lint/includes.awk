@@ -1,45 +1,31 @@
 # Checks that dependencies point one way:
-# core <- format <- plan <- kind.h <- filters, tables <- registry <- fronts <- build, store <- file <- apps.
+# core <- os, format <- plan <- kind.h <- kinds, tables <- registry <- handle <- layers <- build <- file <- apps.
 # usage: awk -f includes.awk FILE…   with every C file of the project, as paths relative to its root.
 # Prints each #include that breaks the order, and exits with 1 if there is one.
 #
-# A layer is a folder of src, or a group of files directly in src. "front" is every file in src that has no other layer.
-
-# Reads the names of kinds from a register, such as KIND(bloom) in src/kinds.def.
-function read_kinds(register,   line) {
-    while ((getline line < register) > 0)
-        if (line ~ /^(KIND|TABLE)\(/) {
-            gsub(/^[A-Z]*\(|\).*/, "", line)
-            kinds[line] = 1
-        }
-    close(register)
-}
-
-# Returns the kind that a file of filters/ or tables/ belongs to: cuckoo.c and cuckoo_find.c belong to the same kind.
-# One name may begin with another: blocked_counting_lookup.h belongs to blocked_counting, not to blocked.
-function kind(path) {
-    sub(/.*\//, "", path)
-    sub(/\..*/, "", path)
-    while (!(path in kinds) && sub(/_[^_]*$/, "", path)) {
-    }
-    return path
-}
+# A layer is a folder of src, with these exceptions. "kind.h" is what describes a kind and a handle, so that kinds may
+# use it; "register" are the lists of kinds.
 
 function layer(path,   parts, n) {
-    if (path !~ /^src\//) {
-        n = split(path, parts, "/")
-        if (parts[1] == "apps" && n > 2) return "apps/" parts[2]
-        return parts[1]
-    }
-    if (path ~ /^src\/(kind|lookup|table_kind|registry|handle|verbs|salvage)\.h$/) return "kind.h"
-    if (path == "src/plan/planner.h") return "kind.h"
-    if (path == "src/plan/planner.c") return "front" # it uses the registry
     n = split(path, parts, "/")
-    if (n > 3) return parts[2] "/" parts[3]
-    if (n > 2) return parts[2]
-    if (path == "src/kinds.def" || path == "src/tables.def") return "kinds.def"
-    if (path ~ /^src\/registry\.[ch]$/) return "registry"
-    return "front"
+    if (parts[1] == "apps" && n > 2) return "apps/" parts[2] (parts[3] == "front" ? "/front" : "")
+    if (parts[1] != "src") return parts[1]
+    if (path ~ /^src\/(kinds|tables)\/[a-z]*\.def$/) return "register"
+    if (path ~ /^src\/kinds\/registry\.[ch]$/) return "registry"
+    if (path ~ /^src\/(kinds\/(kind|lookup)|tables\/table_kind|handle\/(handle|salvage|verbs)|plan\/planner)\.h$/)
+        return "kind.h"
+    if (path ~ /^src\/plan\/(planner|option_error)\.c$/) return "handle" # they use the registry
+    if (path ~ /^src\/tables\/(table|table_file|exact)\.c$/) return "handle" # the public functions of tables
+    if (parts[2] == "kinds" && n > 3) return parts[3] == "shared" ? "kinds/shared" : "kinds"
+    if (parts[2] == "tables") return parts[3] == "shared" ? "tables/shared" : "tables"
+    return parts[2]
+}
+
+# Returns the kind that a file belongs to: the folder of a filter kind; of a table kind its folder or its file.
+function kind(path,   parts) {
+    split(path, parts, "/")
+    sub(/\..*/, "", parts[3])
+    return parts[3]
 }
 
 # Returns true for the files of the Redis module that know nothing of the server.
@@ -54,6 +40,7 @@ function target(from, name, quoted,   folder) {
     if (quoted && (folder name) in known) return folder name
     if (("src/" name) in known) return "src/" name
     if (("include/" name) in known) return "include/" name
+    if (("apps/" name) in known) return "apps/" name
     return ""
 }
 
@@ -65,27 +52,26 @@ function broken(text) {
 BEGIN {
     allowed["include"] = "include"
     allowed["core"] = "include core"
-    allowed["format"] = "include core format"
-    allowed["plan"] = "include core format plan"
-    allowed["simd"] = "include core format plan simd"
-    allowed["kind.h"] = "include core format plan kinds.def kind.h"
-    allowed["filters/common"] = "include core format plan kind.h filters/common"
-    allowed["tables/common"] = "include core format plan kind.h tables/common"
-    allowed["filters"] = "include core format plan simd kind.h filters/common"
-    allowed["tables"] = "include core format plan simd kind.h tables/common"
-    allowed["registry"] = "include core format plan kind.h kinds.def registry"
-    allowed["front"] = "include core format plan kind.h kinds.def registry front"
-    allowed["build"] = "include core format plan kind.h registry front build"
-    allowed["store"] = "include core format plan kind.h registry front store"
-    allowed["file"] = "include core format plan kind.h registry front store file"
+    allowed["os"] = "include core os"
+    allowed["format"] = "include core os format"
+    allowed["plan"] = "include core os format plan"
+    allowed["kernels"] = "include core os format plan kernels"
+    allowed["kind.h"] = "include core os format plan register kind.h"
+    allowed["kinds/shared"] = "include core os format plan kind.h kinds/shared"
+    allowed["tables/shared"] = "include core os format plan kind.h tables/shared"
+    allowed["kinds"] = "include core os format plan kernels kind.h kinds/shared"
+    allowed["tables"] = "include core os format plan kind.h tables/shared"
+    allowed["registry"] = "include core os format plan kind.h register registry"
+    allowed["handle"] = "include core os format plan kind.h register registry handle"
+    allowed["layers"] = "include core os format plan kind.h registry layers"
+    allowed["build"] = "include core os format plan kind.h registry handle build"
+    allowed["file"] = "include core os format plan kind.h registry handle file"
     for (i = 1; i < ARGC; i++) {
         sub(/^\.\//, "", ARGV[i])
         known[ARGV[i]] = 1
     }
-    known["src/kinds.def"] = 1
-    known["src/tables.def"] = 1
-    read_kinds("src/kinds.def")
-    read_kinds("src/tables.def")
+    known["src/kinds/kinds.def"] = 1
+    known["src/tables/tables.def"] = 1
 }
 
 /^[ \t]*#[ \t]*include[ \t]*[<"]/ {
@@ -111,6 +97,8 @@ BEGIN {
     }
     to_layer = layer(to)
     if (from ~ /^(apps\/|examples$)/) {
+        # The front of the lab is a command of the tool.
+        if (from ~ /^apps\/(cli|lab\/front)$/ && to ~ /^apps\/(cli|lab)\//) next
         if (to_layer != "include" && to_layer != from)
             broken("\"" name "\": programs may include only the public headers")
         # RedisBloom's layouts are tested without a server, so they must not need its API.
@@ -118,7 +106,7 @@ BEGIN {
             broken("\"" name "\": RedisBloom's layouts may include only the public headers and each other")
         next
     }
-    if ((from == "filters" || from == "tables") && to_layer == from) {
+    if ((from == "kinds" || from == "tables") && to_layer == from) {
         if (kind(FILENAME) != kind(to))
             broken("\"" name "\": a kind may not include a file of another kind")
         next

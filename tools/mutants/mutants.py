@@ -63,12 +63,12 @@ SUBJECTS = [
     ("src/format/head.h", r".*", VALIDATOR),
     ("src/format/notes.c", r".*", VALIDATOR),
     ("src/format/read.h", r".*", VALIDATOR),
-    ("src/handle.c", r"kithi_filter_(bind|check|verify)", VALIDATOR),
-    ("src/filters/common/cuckoo.c", r"check_stash|kithi_cf_check", VALIDATOR),
-    ("src/filters/fuse.c", r"check", VALIDATOR),
-    ("src/filters/ribbon.c", r"check|check_shard", VALIDATOR),
-    ("src/store/journal.c", r".*", JOURNAL),
-    ("src/store/load.c", r".*", JOURNAL),
+    ("src/handle/handle.c", r"kithi_filter_(bind|check|verify)", VALIDATOR),
+    ("src/kinds/shared/cuckoo_kinds.c", r"check_stash|kithi_cf_check", VALIDATOR),
+    ("src/kinds/fuse/fuse.c", r"check", VALIDATOR),
+    ("src/kinds/ribbon/ribbon.c", r"check|check_shard", VALIDATOR),
+    ("src/file/journal.c", r".*", JOURNAL),
+    ("src/file/load.c", r".*", JOURNAL),
 ]
 
 

@@ -4,7 +4,7 @@
  * ever, and either all of it arrives or the process has failed. */
 #define _GNU_SOURCE
 
-#include "box.h"
+#include "cli/commands/box.h"
 
 #include <assert.h>
 #include <errno.h>

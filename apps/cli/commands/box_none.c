@@ -1,5 +1,5 @@
 /* box_none.c: takes the place of box_seccomp.c in a build that has no box. */
-#include "box.h"
+#include "cli/commands/box.h"
 
 int box_make(void) {
     return 0;

@@ -10,7 +10,7 @@
  * with any error, usually EPERM or ENOSYS. */
 #define _GNU_SOURCE
 
-#include "box.h"
+#include "cli/commands/box.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,18 +15,18 @@
 
 #include <kith/builder.h>
 
-#include "building.h"
-#include "choose.h"
-#include "commands.h"
-#include "feed.h"
-#include "filters.h"
-#include "found.h"
-#include "full.h"
-#include "lock.h"
-#include "recipe.h"
-#include "report.h"
-#include "stores.h"
-#include "values.h"
+#include "cli/commands/building.h"
+#include "cli/commands/choose.h"
+#include "cli/commands.h"
+#include "cli/input/feed.h"
+#include "cli/files/filters.h"
+#include "cli/files/found.h"
+#include "cli/commands/full.h"
+#include "cli/files/lock.h"
+#include "cli/input/recipe.h"
+#include "cli/output/report.h"
+#include "cli/files/stores.h"
+#include "cli/values.h"
 
 #define RATE_DEFAULT 0.001
 #define COPIES_CAPACITY_MAX                                                                                            \

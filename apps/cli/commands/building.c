@@ -1,10 +1,10 @@
 /* building.c: what commands that use a builder have in common; see building.h. */
-#include "building.h"
+#include "cli/commands/building.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "report.h"
+#include "cli/output/report.h"
 
 static const char *folder(void) {
     const char *given = getenv("TMPDIR");

@@ -6,7 +6,7 @@
 
 #include <kith/builder.h>
 
-#include "options.h"
+#include "cli/options.h"
 
 #define BUILDER_BYTES_MIN (UINT64_C(1) << 20) /* the least that a builder uses, whatever its limit */
 

@@ -1,13 +1,13 @@
 /* choose.c: chooses a kind of filter; see choose.h. It uses only what the library says about each kind, so no kind is
  * named here. */
-#include "choose.h"
+#include "cli/commands/choose.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "filters.h"
-#include "report.h"
-#include "values.h"
+#include "cli/files/filters.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 const kith_kind_info *kind_must(const char *name) {
     const kith_kind_info *kind = kith_filter_kind_named(name);

@@ -4,7 +4,7 @@
 
 #include <kith/filter.h>
 
-#include "options.h"
+#include "cli/options.h"
 
 /* What a command asks for. */
 typedef struct choice {

@@ -10,13 +10,13 @@
 
 #include <kith/filter.h>
 
-#include "commands.h"
-#include "filters.h"
-#include "found.h"
-#include "json.h"
-#include "lock.h"
-#include "report.h"
-#include "values.h"
+#include "cli/commands.h"
+#include "cli/files/filters.h"
+#include "cli/files/found.h"
+#include "cli/output/json.h"
+#include "cli/files/lock.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 typedef struct verb {
     const char *name;

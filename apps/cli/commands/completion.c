@@ -4,8 +4,8 @@
 #include <kith/cpu.h>
 #include <kith/plan.h>
 
-#include "help.h"
-#include "report.h"
+#include "cli/commands/help.h"
+#include "cli/output/report.h"
 
 static void put_kinds(const char *between) {
     for (size_t i = 0; i < kith_filter_kind_count(); i++)

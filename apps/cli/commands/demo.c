@@ -22,9 +22,9 @@
 
 #include <kith/filter.h>
 
-#include "commands.h"
-#include "report.h"
-#include "values.h"
+#include "cli/commands.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 #define LIST "passwords.txt"
 #define OTHERS "others.txt"

@@ -19,12 +19,12 @@
  * refuses a key that would raise it above 1.25 times the promised one, or more. The rate may be far below that before,
  * because in a small filter one key can raise it by a lot. But the bits tell: keys that are refused because of the
  * number of bits have set as many as more than `capacity` random keys. */
-#include "full.h"
+#include "cli/commands/full.h"
 
 #include <math.h>
 
-#include "report.h"
-#include "values.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 static kith_filter_stats stats_must(const kith_filter *filter) {
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;

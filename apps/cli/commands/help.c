@@ -1,13 +1,13 @@
 /* help.c: prints the text of `kith help`, `kith help COMMAND` and `kith COMMAND --help`. */
-#include "help.h"
+#include "cli/commands/help.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include <kith/plan.h>
 
-#include "commands.h"
-#include "report.h"
+#include "cli/commands.h"
+#include "cli/output/report.h"
 
 enum { WIDTH = 80, OPTION_COLUMN = 28 };
 

@@ -2,7 +2,7 @@
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
-#include "options.h"
+#include "cli/options.h"
 
 void help_short(void); /* the list of commands */
 void help_all(void);

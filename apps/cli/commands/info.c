@@ -4,13 +4,13 @@
 
 #include <kith/filter.h>
 
-#include "commands.h"
-#include "filters.h"
-#include "json.h"
-#include "recipe.h"
-#include "redis_dump.h"
-#include "report.h"
-#include "values.h"
+#include "cli/commands.h"
+#include "cli/files/filters.h"
+#include "cli/output/json.h"
+#include "cli/input/recipe.h"
+#include "cli/server/dump.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 typedef struct facts {
     const char *path;

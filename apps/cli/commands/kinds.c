@@ -4,12 +4,12 @@
 
 #include <kith/plan.h>
 
-#include "choose.h"
-#include "commands.h"
-#include "filters.h"
-#include "help.h"
-#include "json.h"
-#include "report.h"
+#include "cli/commands/choose.h"
+#include "cli/commands.h"
+#include "cli/files/filters.h"
+#include "cli/commands/help.h"
+#include "cli/output/json.h"
+#include "cli/output/report.h"
 
 enum { NAME_COLUMN = 2, TEXT_COLUMN = 28 };
 

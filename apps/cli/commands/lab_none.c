@@ -1,8 +1,8 @@
 /* lab_none.c: takes the place of the files that need the lab, in a build without it. */
 #include <stdnoreturn.h>
 
-#include "commands.h"
-#include "report.h"
+#include "cli/commands.h"
+#include "cli/output/report.h"
 
 static noreturn void fail_none(void) {
     fail("this build of kith has no lab: it was built with KITH_LAB=OFF");

@@ -5,8 +5,8 @@
 
 #include <kith/base.h>
 
-#include "help.h"
-#include "report.h"
+#include "cli/commands/help.h"
+#include "cli/output/report.h"
 
 /* Escapes what has a meaning in roff: backslashes, hyphens (which roff would break and print as dashes), and a dot or
  * a quote at the beginning of a line. */

@@ -9,13 +9,13 @@
 
 #include <kith/filter.h>
 
-#include "choose.h"
-#include "commands.h"
-#include "filters.h"
-#include "help.h"
-#include "json.h"
-#include "report.h"
-#include "values.h"
+#include "cli/commands/choose.h"
+#include "cli/commands.h"
+#include "cli/files/filters.h"
+#include "cli/commands/help.h"
+#include "cli/output/json.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 enum { ROWS_MAX = 64, COSTS_MAX = 16 };
 enum { NAME_WIDTH_MAX = 23 }; /* a longer name has its own line, so that rows fit 80 columns */

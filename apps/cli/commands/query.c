@@ -5,16 +5,16 @@
 
 #include <kith/filter.h>
 
-#include "commands.h"
-#include "feed.h"
-#include "filters.h"
-#include "input_key.h"
-#include "json.h"
-#include "recipe.h"
-#include "redis_address.h"
-#include "redis_query.h"
-#include "report.h"
-#include "values.h"
+#include "cli/commands.h"
+#include "cli/input/feed.h"
+#include "cli/files/filters.h"
+#include "cli/input/key.h"
+#include "cli/output/json.h"
+#include "cli/input/recipe.h"
+#include "cli/server/address.h"
+#include "cli/server/query.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 /* On a server, digests only choose the shard, as in redis_shards.h. */
 static const kith_hash SHARD_HASH = {.id = KITH_HASH_XXH3};

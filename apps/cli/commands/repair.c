@@ -14,15 +14,15 @@
 
 #include <kith/repair.h>
 
-#include "commands.h"
-#include "filters.h"
-#include "found.h"
-#include "json.h"
-#include "leftovers.h"
-#include "lock.h"
-#include "report.h"
-#include "stores.h"
-#include "values.h"
+#include "cli/commands.h"
+#include "cli/files/filters.h"
+#include "cli/files/found.h"
+#include "cli/output/json.h"
+#include "cli/files/leftovers.h"
+#include "cli/files/lock.h"
+#include "cli/output/report.h"
+#include "cli/files/stores.h"
+#include "cli/values.h"
 
 typedef struct work {
     const arguments *a;

@@ -43,16 +43,16 @@
 #endif
 #define _FILE_OFFSET_BITS 64
 
-#include "seen.h"
+#include "cli/commands/seen.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "region.h"
-#include "report.h"
-#include "values.h"
+#include "cli/region.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 #define SECTION_BITS 12
 #define SECTIONS ((uint64_t)1 << SECTION_BITS)

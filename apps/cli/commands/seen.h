@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <stdnoreturn.h>
 
-#include "input.h"
+#include "cli/input/input.h"
 
 /* The memory that one or more sets may use together. Each set may be used by a different thread. */
 typedef struct seen_budget {

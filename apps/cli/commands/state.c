@@ -2,19 +2,19 @@
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
-#include "state.h"
+#include "cli/commands/state.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "filters.h"
-#include "found.h"
-#include "leftovers.h"
-#include "lock.h"
-#include "recipe.h"
-#include "report.h"
-#include "stores.h"
-#include "values.h"
+#include "cli/files/filters.h"
+#include "cli/files/found.h"
+#include "cli/files/leftovers.h"
+#include "cli/files/lock.h"
+#include "cli/input/recipe.h"
+#include "cli/output/report.h"
+#include "cli/files/stores.h"
+#include "cli/values.h"
 
 /* ---- the options of this run and of the first one ---- */
 

@@ -13,7 +13,7 @@
 #include <kith/filter.h>
 #include <kith/store.h>
 
-#include "options.h"
+#include "cli/options.h"
 
 typedef struct uniq_state {
     bool exists;         /* there was an earlier run */

@@ -1,7 +1,7 @@
 /* syncs.c: when `kith uniq --state` makes its state durable; see syncs.h. */
 #define _GNU_SOURCE
 
-#include "syncs.h"
+#include "cli/commands/syncs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report.h"
-#include "wake.h"
+#include "cli/output/report.h"
+#include "cli/wake.h"
 
 #define DEFAULT_SECONDS 5.0
 #define PAUSE_PER_SYNC 19.0 /* by default, syncs take at most 1 part in 1 + PAUSE_PER_SYNC of the time */

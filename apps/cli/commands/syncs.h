@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "options.h"
+#include "cli/options.h"
 
 /* Installs the signal handlers. Ends the tool if --sync-fd is not open for writing. */
 void syncs_begin(const arguments *a);

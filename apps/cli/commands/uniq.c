@@ -30,19 +30,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "choose.h"
-#include "commands.h"
-#include "feed.h"
-#include "filters.h"
-#include "full.h"
-#include "input_key.h"
-#include "recipe.h"
-#include "report.h"
-#include "seen.h"
-#include "state.h"
-#include "syncs.h"
-#include "uninterrupted.h"
-#include "values.h"
+#include "cli/commands/choose.h"
+#include "cli/commands.h"
+#include "cli/input/feed.h"
+#include "cli/files/filters.h"
+#include "cli/commands/full.h"
+#include "cli/input/key.h"
+#include "cli/input/recipe.h"
+#include "cli/output/report.h"
+#include "cli/commands/seen.h"
+#include "cli/commands/state.h"
+#include "cli/commands/syncs.h"
+#include "cli/uninterrupted.h"
+#include "cli/values.h"
 
 #define FIRST_LAYER_KEYS ((uint64_t)1 << 20)
 #define BITMAP_WORDS (INPUT_BATCH / 64)

@@ -12,12 +12,12 @@
 
 #include <kith/filter.h>
 
-#include "box.h"
-#include "commands.h"
-#include "filters.h"
-#include "json.h"
-#include "redis_dump.h"
-#include "report.h"
+#include "cli/commands/box.h"
+#include "cli/commands.h"
+#include "cli/files/filters.h"
+#include "cli/output/json.h"
+#include "cli/server/dump.h"
+#include "cli/output/report.h"
 
 typedef struct verdict {
     kith_status status;

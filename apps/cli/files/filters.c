@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
-#include "filters.h"
+#include "cli/files/filters.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,14 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "found.h"
-#include "leftovers.h"
-#include "recipe.h"
-#include "redis_dump.h"
-#include "report.h"
-#include "stores.h"
-#include "uninterrupted.h"
-#include "values.h"
+#include "cli/files/found.h"
+#include "cli/files/leftovers.h"
+#include "cli/input/recipe.h"
+#include "cli/server/dump.h"
+#include "cli/output/report.h"
+#include "cli/files/stores.h"
+#include "cli/uninterrupted.h"
+#include "cli/values.h"
 
 #define OPEN_ATTEMPTS 1000 /* each fails only if a checkpoint was made since it began */
 #define LINKS_MAX 40       /* the kernel follows the same number in one path */

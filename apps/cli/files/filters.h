@@ -8,7 +8,7 @@
 #include <kith/filter.h>
 #include <kith/store.h>
 
-#include "options.h"
+#include "cli/options.h"
 
 /* Returns the hash that --seed, --untrusted and --key-file select. */
 kith_hash hash_asked(const arguments *a);

@@ -11,7 +11,7 @@
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
-#include "found.h"
+#include "cli/files/found.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report.h"
-#include "uninterrupted.h"
+#include "cli/output/report.h"
+#include "cli/uninterrupted.h"
 
 #define LINKS_MAX 40 /* the kernel follows the same number in one path */
 #define ENDING_BYTES 16

@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
-#include "leftovers.h"
+#include "cli/files/leftovers.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,9 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "found.h"
-#include "report.h"
-#include "uninterrupted.h"
+#include "cli/files/found.h"
+#include "cli/output/report.h"
+#include "cli/uninterrupted.h"
 
 enum { WATCHED = 2, NAME_SHOWN_BYTES = 64, NAME_LETTERS = 12 };
 

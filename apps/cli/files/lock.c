@@ -12,7 +12,7 @@
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
-#include "lock.h"
+#include "cli/files/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,10 +25,10 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "filters.h"
-#include "found.h"
-#include "report.h"
-#include "stores.h"
+#include "cli/files/filters.h"
+#include "cli/files/found.h"
+#include "cli/output/report.h"
+#include "cli/files/stores.h"
 
 #define ENDING "-lock"
 

@@ -6,7 +6,7 @@
 #ifndef CLI_LOCK_H
 #define CLI_LOCK_H
 
-#include "options.h"
+#include "cli/options.h"
 
 /* Locks a file that will be replaced or created. If another kith holds the lock, it waits; after one second it prints a
  * message on stderr. Signals end the tool as usual. The lock is released by lock_release or when the tool ends.

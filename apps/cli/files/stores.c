@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
-#include "stores.h"
+#include "cli/files/stores.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "commands.h"
-#include "filters.h"
-#include "found.h"
-#include "leftovers.h"
-#include "lock.h"
-#include "report.h"
-#include "values.h"
+#include "cli/commands.h"
+#include "cli/files/filters.h"
+#include "cli/files/found.h"
+#include "cli/files/leftovers.h"
+#include "cli/files/lock.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 #define WAIT_MS 20         /* between two attempts to open a store that is locked */
 #define SILENT_ATTEMPTS 50 /* before the message: a second */

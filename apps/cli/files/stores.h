@@ -5,7 +5,7 @@
 
 #include <kith/store.h>
 
-#include "options.h"
+#include "cli/options.h"
 
 /* Returns whether the file is marked as a store. Reads only its header, or, with --no-mmap, the whole file;
  * ends the tool if it is larger than the memory limit then. */

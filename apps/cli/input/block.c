@@ -36,7 +36,7 @@
  * and splitting it, about a hundred. RECORDS_MAX corresponds to 16 bytes per line. Files with shorter lines carry over
  * bytes that were not split, so a file of empty lines needs no more memory than others. RECORD_MAX is far more than a
  * CSV record usually has, and all blocks of that size are still small compared with the memory of a machine. */
-#include "input_block.h"
+#include "cli/input/block.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -46,9 +46,9 @@
 #include <emmintrin.h>
 #endif
 
-#include "input_key.h"
-#include "input_stream.h"
-#include "values.h"
+#include "cli/input/key.h"
+#include "cli/input/stream.h"
+#include "cli/values.h"
 
 #ifndef BLOCK_BYTES /* the fuzz target of the readers uses small blocks */
 #define BLOCK_BYTES INPUT_RECORD_BYTES

@@ -2,9 +2,9 @@
 #ifndef CLI_INPUT_BLOCK_H
 #define CLI_INPUT_BLOCK_H
 
-#include "input.h"
-#include "input_source.h"
-#include "region.h"
+#include "cli/input/input.h"
+#include "cli/input/source.h"
+#include "cli/region.h"
 
 typedef struct block {
     char *bytes; /* `own`, or `longer` while a record is longer than that */

@@ -1,13 +1,13 @@
 /* feed.c: reads records and computes their digests in batches; see feed.h. */
-#include "feed.h"
+#include "cli/input/feed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "input_stream.h"
-#include "input_unpack.h"
-#include "report.h"
-#include "values.h"
+#include "cli/input/stream.h"
+#include "cli/input/unpack.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 enum { KEYS_AT_ONCE = 256 }; /* kith_digest_many() sorts this many keys by length at once */
 

@@ -10,7 +10,7 @@
 
 #include <kith/filter.h>
 
-#include "options.h"
+#include "cli/options.h"
 
 typedef struct feed {
     size_t n;

@@ -20,7 +20,7 @@
 #endif
 #define _FILE_OFFSET_BITS 64
 
-#include "input.h"
+#include "cli/input/input.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -35,11 +35,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "input_block.h"
-#include "input_stream.h"
-#include "report.h"
-#include "values.h"
-#include "wake.h"
+#include "cli/input/block.h"
+#include "cli/input/stream.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
+#include "cli/wake.h"
 
 #define BLOCKS 8
 

@@ -10,14 +10,14 @@
  * record is checked, even after the column that is needed. A newline in a quoted field is part of it: a record
  * continues on the next line if a quote is open at the end of a line. A doubled quote never spans two lines, so at the
  * end of a line it is enough to know whether a quote is open. */
-#include "input_key.h"
+#include "cli/input/key.h"
 
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "input_json.h"
+#include "cli/input/parse_json.h"
 
 const char KEY_QUOTE_OPEN[] = "a quote is not closed" KEY_NO_QUOTES;
 const char KEY_QUOTE_AND_CR[] = "a closing quote is followed by CR: use --crlf";

@@ -2,7 +2,7 @@
 #ifndef CLI_INPUT_KEY_H
 #define CLI_INPUT_KEY_H
 
-#include "input.h"
+#include "cli/input/input.h"
 
 /* Returns true if the key is always the whole line, so that key_of() need not be called. */
 bool key_is_line(const input_shape *shape);

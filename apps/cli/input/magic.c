@@ -10,7 +10,7 @@
  * recognised.
  *
  * UTF-16 and UTF-32 are text, but cannot be split at newline bytes. They are recognised by their byte order mark. */
-#include "input_magic.h"
+#include "cli/input/magic.h"
 
 #include <stdint.h>
 #include <stdio.h>

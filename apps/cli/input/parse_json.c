@@ -13,7 +13,7 @@
  * An escape is longer than its decoded form (\n: 2 bytes to 1; \u00e9: 6 to 2; \u20ac: 6 to 3; a surrogate pair: 12 to
  * 4), so as many bytes as the line has are enough. A name with a backslash is decoded there as well, after the value
  * that is kept. */
-#include "input_json.h"
+#include "cli/input/parse_json.h"
 
 #include <assert.h>
 #include <stdint.h>

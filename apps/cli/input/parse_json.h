@@ -2,7 +2,7 @@
 #ifndef CLI_INPUT_JSON_H
 #define CLI_INPUT_JSON_H
 
-#include "input.h"
+#include "cli/input/input.h"
 
 /* Sets record->key to the value of the field `name` at the top level of the JSON object in record->line: a string,
  * decoded to UTF-8, or a number, as it is written. *is_number says which. If a name occurs twice, the last value is

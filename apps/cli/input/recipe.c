@@ -1,12 +1,12 @@
 /* recipe.c: stores in a filter file how its keys are made from the input; see recipe.h. */
-#include "recipe.h"
+#include "cli/input/recipe.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "report.h"
-#include "values.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 enum {
     RECIPE_FOLD = 1 << 0,

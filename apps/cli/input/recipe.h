@@ -10,7 +10,7 @@
 
 #include <kith/filter.h>
 
-#include "options.h"
+#include "cli/options.h"
 
 /* Returns the recipe of the given options. */
 uint64_t recipe_of(const input_shape *shape);

@@ -28,7 +28,7 @@
 #endif
 #define _FILE_OFFSET_BITS 64
 
-#include "input_source.h"
+#include "cli/input/source.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -40,9 +40,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report.h"
-#include "uninterrupted.h"
-#include "wake.h"
+#include "cli/output/report.h"
+#include "cli/uninterrupted.h"
+#include "cli/wake.h"
 
 #define PACKED_ROOM ((size_t)128 << 10)
 #define GRACE_MS 1

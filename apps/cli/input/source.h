@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "input_magic.h"
-#include "input_unpack.h"
+#include "cli/input/magic.h"
+#include "cli/input/unpack.h"
 
 #define SOURCE_REASON_BYTES 240
 #define SOURCE_HEAD_BYTES ((size_t)64 << 10) /* a NUL in the first bytes of a text is an error in any case */

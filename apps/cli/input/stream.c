@@ -1,9 +1,9 @@
 /* input_stream.c: digests of long keys; see input_stream.h. */
-#include "input_stream.h"
+#include "cli/input/stream.h"
 
 #include <string.h>
 
-#include "input_key.h"
+#include "cli/input/key.h"
 
 bool key_can_stream(const input_shape *shape) {
     return shape->digest_only && shape->field == 0 && shape->json_field == NULL && !shape->hex && !shape->trim;

@@ -3,7 +3,7 @@
 #ifndef CLI_INPUT_STREAM_H
 #define CLI_INPUT_STREAM_H
 
-#include "input.h"
+#include "cli/input/input.h"
 
 typedef struct key_stream {
     const input_shape *shape;

@@ -24,7 +24,7 @@
  * makes one of 128 MiB, which is the most that zstd itself accepts by default; the highest preset of xz needs half of
  * that. With little --memory, less is accepted. zstd -19 has a window of 8 MiB, and so has xz without options; bzip2
  * needs at most 4 MB, lz4 9 MB. */
-#include "input_unpack.h"
+#include "cli/input/unpack.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "values.h"
+#include "cli/values.h"
 
 #ifdef CLI_WITH_ZLIB
 #include <zlib.h>

@@ -1,13 +1,13 @@
 /* json.c: prints JSON; see json.h. */
-#include "json.h"
+#include "cli/output/json.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plain.h"
-#include "report.h"
+#include "cli/output/plain.h"
+#include "cli/output/report.h"
 
 static bool comma_due;
 

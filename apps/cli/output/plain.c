@@ -1,5 +1,5 @@
 /* plain.c: makes text safe to print; see plain.h. */
-#include "plain.h"
+#include "cli/output/plain.h"
 
 #include <stdbool.h>
 #include <string.h>

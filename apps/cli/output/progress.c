@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report.h"
-#include "values.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 #define FIRST_SECONDS 1.0
 #define STEP_SECONDS 0.1

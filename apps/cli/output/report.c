@@ -5,7 +5,7 @@
  * change its status. The signal handler runs the same functions, so they may only do what a signal handler may do. */
 #define _GNU_SOURCE
 
-#include "report.h"
+#include "cli/output/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "leftovers.h"
-#include "plain.h"
-#include "wake.h"
+#include "cli/files/leftovers.h"
+#include "cli/output/plain.h"
+#include "cli/wake.h"
 
 enum {
     UNDOS_MAX = 8,

@@ -1,13 +1,13 @@
 /* redis_address.c: reads the addresses of keys on servers; see redis_address.h. */
 #define _GNU_SOURCE
 
-#include "redis_address.h"
+#include "cli/server/address.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "report.h"
+#include "cli/output/report.h"
 
 enum { PORT_DEFAULT = 6379, PORT_MAX = 65535, DATABASE_MAX = 65535 };
 

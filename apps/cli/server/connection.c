@@ -1,7 +1,7 @@
 /* redis_connection.c: a connection to one server; see redis_connection.h. */
 #define _GNU_SOURCE
 
-#include "redis_connection.h"
+#include "cli/server/connection.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "redis_scan.h"
-#include "report.h"
-#include "uninterrupted.h"
-#include "values.h"
+#include "cli/server/scan.h"
+#include "cli/output/report.h"
+#include "cli/uninterrupted.h"
+#include "cli/values.h"
 
 enum { TIMEOUT_DEFAULT = 30, PASSWORD_BYTES_MAX = 4096 };
 

@@ -5,8 +5,8 @@
 
 #include <hiredis/hiredis.h>
 
-#include "options.h"
-#include "redis_address.h"
+#include "cli/options.h"
+#include "cli/server/address.h"
 
 /* What every connection of a run uses. */
 typedef struct redis_login {

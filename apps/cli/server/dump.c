@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
-#include "redis_dump.h"
+#include "cli/server/dump.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "found.h"
-#include "report.h"
-#include "uninterrupted.h"
+#include "cli/files/found.h"
+#include "cli/output/report.h"
+#include "cli/uninterrupted.h"
 
 enum {
     SIGNATURE_BYTES = 8,

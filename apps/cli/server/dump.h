@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "filters.h"
+#include "cli/files/filters.h"
 
 typedef enum redis_dump_type { REDIS_DUMP_BLOOM = 1, REDIS_DUMP_CUCKOO = 2 } redis_dump_type;
 

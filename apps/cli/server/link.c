@@ -1,15 +1,15 @@
 /* redis_link.c: commands to a server or a cluster; see redis_link.h. */
 #define _GNU_SOURCE
 
-#include "redis_link.h"
+#include "cli/server/link.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "redis_slots.h"
-#include "report.h"
+#include "cli/server/slots.h"
+#include "cli/output/report.h"
 
 enum {
     PAUSE_MILLISECONDS = 100, /* between attempts, while the cluster is not ready */

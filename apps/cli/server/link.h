@@ -12,7 +12,7 @@
 
 #include <stdnoreturn.h>
 
-#include "redis_connection.h"
+#include "cli/server/connection.h"
 
 typedef struct redis_link redis_link;
 

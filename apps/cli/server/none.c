@@ -1,9 +1,9 @@
 /* redis_none.c: takes the place of the files that need hiredis, in a build without it. */
 #include <stdnoreturn.h>
 
-#include "commands.h"
-#include "redis_query.h"
-#include "report.h"
+#include "cli/commands.h"
+#include "cli/server/query.h"
+#include "cli/output/report.h"
 
 static noreturn void fail_none(void) {
     fail("this build of kith cannot connect to servers: it was built without hiredis (Debian: libhiredis-dev)");

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "filters.h"
-#include "lock.h"
-#include "redis_dump.h"
-#include "redis_shards.h"
-#include "redis_slots.h"
-#include "redis_type.h"
-#include "report.h"
-#include "values.h"
+#include "cli/commands.h"
+#include "cli/files/filters.h"
+#include "cli/files/lock.h"
+#include "cli/server/dump.h"
+#include "cli/server/shards.h"
+#include "cli/server/slots.h"
+#include "cli/server/type.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 /* Both modules send at most so much at once. */
 #define CHUNK_BYTES_MAX ((size_t)16 << 20)

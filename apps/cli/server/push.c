@@ -1,17 +1,17 @@
 /* redis_push.c: `kith push`: a filter file, or a dump of a RedisBloom filter, to a server. */
-#include "redis_push.h"
+#include "cli/server/push.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "filters.h"
-#include "recipe.h"
-#include "redis_dump.h"
-#include "redis_type.h"
-#include "redis_upload.h"
-#include "report.h"
-#include "values.h"
+#include "cli/commands.h"
+#include "cli/files/filters.h"
+#include "cli/input/recipe.h"
+#include "cli/server/dump.h"
+#include "cli/server/type.h"
+#include "cli/server/upload.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 void redis_before_read(redis_before *before, redis_link *link, const redis_address *address, const arguments *a) {
     *before = (redis_before){0};

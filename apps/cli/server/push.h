@@ -2,8 +2,8 @@
 #ifndef CLI_REDIS_PUSH_H
 #define CLI_REDIS_PUSH_H
 
-#include "redis_shards.h"
-#include "redis_type.h"
+#include "cli/server/shards.h"
+#include "cli/server/type.h"
 
 /* What is under the key before it is replaced. */
 typedef struct redis_before {

@@ -2,16 +2,16 @@
  *
  * A batch of keys becomes two commands per shard, TYPE and MEXISTS. MEXISTS returns 0 for a key that does not exist or
  * holds another type, as RedisBloom does; TYPE tells this apart from "not in the set". */
-#include "redis_query.h"
+#include "cli/server/query.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "recipe.h"
-#include "redis_shards.h"
-#include "redis_slots.h"
-#include "redis_type.h"
-#include "report.h"
+#include "cli/input/recipe.h"
+#include "cli/server/shards.h"
+#include "cli/server/slots.h"
+#include "cli/server/type.h"
+#include "cli/output/report.h"
 
 enum { RESULT_BYTES = 160 }; /* of memory for the result of one key */
 

@@ -2,8 +2,8 @@
 #ifndef CLI_REDIS_QUERY_H
 #define CLI_REDIS_QUERY_H
 
-#include "options.h"
-#include "redis_address.h"
+#include "cli/options.h"
+#include "cli/server/address.h"
 
 typedef struct redis_query redis_query;
 

@@ -5,7 +5,7 @@
  *     *count                        a line, then `count` values; -1: no array
  *
  * Values are counted, not nested: an array ends when all values that were announced have come. */
-#include "redis_scan.h"
+#include "cli/server/scan.h"
 
 #include <stdlib.h>
 

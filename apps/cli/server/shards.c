@@ -1,15 +1,15 @@
 /* redis_shards.c: the names and the description of shards; see redis_shards.h. */
 #define _GNU_SOURCE
 
-#include "redis_shards.h"
+#include "cli/server/shards.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "redis_slots.h"
-#include "report.h"
+#include "cli/server/slots.h"
+#include "cli/output/report.h"
 
 static const char FIRST_LINE[] = "kith-shards ";
 

@@ -22,8 +22,8 @@
 #ifndef CLI_REDIS_SHARDS_H
 #define CLI_REDIS_SHARDS_H
 
-#include "options.h"
-#include "redis_upload.h"
+#include "cli/options.h"
+#include "cli/server/upload.h"
 
 enum { REDIS_SHARDS_MAX = SHARDS_MAX, REDIS_SETS_MAX = 16 };
 

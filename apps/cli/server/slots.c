@@ -1,11 +1,11 @@
 /* redis_slots.c: the hash slots of a cluster; see redis_slots.h. */
-#include "redis_slots.h"
+#include "cli/server/slots.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "report.h"
+#include "cli/output/report.h"
 
 static uint16_t crc16(const char *bytes, size_t byte_count) {
     uint16_t crc = 0;

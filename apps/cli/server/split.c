@@ -13,15 +13,15 @@
 
 #include <kith/builder.h>
 
-#include "building.h"
-#include "choose.h"
-#include "feed.h"
-#include "filters.h"
-#include "recipe.h"
-#include "redis_push.h"
-#include "redis_upload.h"
-#include "report.h"
-#include "values.h"
+#include "cli/commands/building.h"
+#include "cli/commands/choose.h"
+#include "cli/input/feed.h"
+#include "cli/files/filters.h"
+#include "cli/input/recipe.h"
+#include "cli/server/push.h"
+#include "cli/server/upload.h"
+#include "cli/output/report.h"
+#include "cli/values.h"
 
 #define RATE_DEFAULT 0.001
 #define SPREAD_DEVIATIONS 6 /* the largest of 512 binomial shares exceeds this with a probability below 10^-6 */

@@ -1,5 +1,5 @@
 /* redis_type.c: what a key of a server holds; see redis_type.h. */
-#include "redis_type.h"
+#include "cli/server/type.h"
 
 #include <stdio.h>
 #include <string.h>

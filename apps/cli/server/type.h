@@ -2,7 +2,7 @@
 #ifndef CLI_REDIS_TYPE_H
 #define CLI_REDIS_TYPE_H
 
-#include "redis_link.h"
+#include "cli/server/link.h"
 
 typedef enum redis_type {
     REDIS_TYPE_NONE,   /* there is no such key */

@@ -1,15 +1,15 @@
 /* redis_upload.c: puts a filter under a key of a server; see redis_upload.h. */
 #define _GNU_SOURCE
 
-#include "redis_upload.h"
+#include "cli/server/upload.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#include "redis_slots.h"
-#include "report.h"
+#include "cli/server/slots.h"
+#include "cli/output/report.h"
 
 enum {
     CHUNK_BYTES = 4 << 20, /* a server accepts at least 1 MiB, by default 512 MiB; a chunk blocks it for milliseconds */

@@ -5,8 +5,8 @@
 #ifndef CLI_REDIS_UPLOAD_H
 #define CLI_REDIS_UPLOAD_H
 
-#include "redis_dump.h"
-#include "redis_link.h"
+#include "cli/server/dump.h"
+#include "cli/server/link.h"
 
 typedef struct redis_upload {
     redis_link *link;

@@ -138,7 +138,7 @@ const lab_claim lab_B1 = {
     .sentence = "After n keys a bit is still 0 with probability (1 − 1/m)^(kn), about e^(−kn/m), and the number of set "
                 "bits is within O(√(m log m)) of its mean.",
     .formula = "P(0) = (1 − 1/m)^{kn} ≈ e^{−kn/m}",
-    .code = "src/filters/common/slices.h",
+    .code = "src/kinds/shared/slices.h",
     .note = "[1] gives (1 − 1/x)^y ≈ e^(−x/y); it is e^(−y/x). [3] says that Y = m(1 − e^(−kn/m)) counts the bits that "
             "are 0; it counts those that are 1.",
     .decides = "one array: bits that are 0 at kn/m = 0.7, k = 7",

@@ -107,7 +107,7 @@ const lab_claim lab_B11 = {
     .title = "deleting by clearing bits",
     .sentence = "Deleting a key by clearing its bits causes false negatives: a full filter loses k ln 2 other keys.",
     .formula = "P(lost) = 1 − (1 − k/m)^{kd}",
-    .code = "src/filters/bloom.c",
+    .code = "src/kinds/bloom/bloom.c",
     .decides = "other keys lost by one deletion, k = 7",
     .settings = {LAB_SIZE("n", 2000, 5000, 100, 1e6, "keys of each filter"),
                  LAB_SIZE("filters", 200, 2000, 2, 1e6, "filters of each number of deletions"),

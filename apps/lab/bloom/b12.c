@@ -42,7 +42,7 @@ const lab_claim lab_B12 = {
     .title = "rate by the number of hashes",
     .sentence = "With m and n fixed, the rate falls as k grows to about (m/n) ln 2, and then rises again.",
     .formula = "ε(k) = (1 − e^{−kn/m})^{k}",
-    .code = "src/filters/common/slices.h",
+    .code = "src/kinds/shared/slices.h",
     .decides = "k of the lowest rate",
     .settings = {LAB_SIZE("n", 1000, 10000, 10, 1e7, "keys of each filter"),
                  LAB_SIZE("filters", 100, 200, 2, 1e6, "filters of each k"),

@@ -115,7 +115,7 @@ const lab_claim lab_B13 = {
     .sentence = "A lookup reads k bits if the key is present and, if half of the bits are set, fewer than 2 on average "
                 "if it is absent.",
     .formula = "(1 − p^{k})/(1 − p), p = 1/2",
-    .code = "src/filters/common/slices.h",
+    .code = "src/kinds/shared/slices.h",
     .decides = "half of the bits set, k = 7",
     .settings = {LAB_SIZE("n", 1000, 10000, 10, 1e6, "keys of each filter"),
                  LAB_SIZE("filters", 50, 200, 2, 1e6, "filters of each k"),

@@ -71,7 +71,7 @@ const lab_claim lab_B14 = {
         "Comparing the bits of two filters tests whether A is a subset of B. \"No\" is always right. If r keys of A "
         "are not in B, the test says \"yes\" with probability about ε^r, that of r false positives.",
     .formula = "P(yes) = (E (X/s)^{r})^{k} ≈ ε^{r}",
-    .code = "src/filters/common/bit_cells.h",
+    .code = "src/kinds/shared/bit_cells.h",
     .decides = "3 other keys, k = 7",
     .settings = {LAB_SIZE("trials", 20000, 400000, 100, 1e8, "pairs of filters of each kind"),
                  LAB_WHOLES("k", "1,2,4,7", "1,2,4,7", 1, 30, 1, 20, "hashes per key"),

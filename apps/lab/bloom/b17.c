@@ -94,7 +94,7 @@ const lab_claim lab_B17 = {
         "A Bloom filter that is rebuilt without a key is bit for bit one that never held it: no other key is lost, "
         "and the key is found only with the false positive rate. One deletion then costs n − 1 additions.",
     .formula = "k(n − 1) bits",
-    .code = "src/filters/bloom.c",
+    .code = "src/kinds/bloom/bloom.c",
     .decides = "rebuilt filters that differ",
     .settings = {LAB_SIZE("n", 100, 200, 8, 1e5, "keys of each filter"),
                  LAB_SIZE("filters", 3000, 40000, 240, 1e7, "filters"),

@@ -96,7 +96,7 @@ const lab_claim lab_B2 = {
     .title = "rate of a full Bloom filter",
     .sentence = "A lookup of an absent key returns true with probability (1 − e^(−kn/m))^k.",
     .formula = "ε = (1 − e^{−kn/m})^{k}",
-    .code = "src/filters/common/slices.h",
+    .code = "src/kinds/shared/slices.h",
     .decides = "m/n = 10, k = 7",
     .settings = {LAB_SIZE("n", 2000, 20000, 10, 1e7, "keys of each filter"),
                  LAB_SIZE("filters", 50, 200, 2, 1e6, "filters of each shape"),

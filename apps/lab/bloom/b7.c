@@ -108,7 +108,7 @@ const lab_claim lab_B7 = {
     .title = "no false negatives",
     .sentence = "A key that was added is always found.",
     .formula = NULL,
-    .code = "src/filters/common/bit_cells.h",
+    .code = "src/kinds/shared/bit_cells.h",
     .decides = "looked up, bloom",
     .settings = {LAB_SIZE("n", 20000, 400000, 1000, 1e8, "keys of the largest filter"),
                  LAB_SIZE("small_filters", 100, 2000, 1, 1e6, "filters of 1 and of 10 keys"),

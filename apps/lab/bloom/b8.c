@@ -89,7 +89,7 @@ const lab_claim lab_B8 = {
     .title = "union by OR",
     .sentence = "The OR of the filters of two sets is, bit for bit, the filter of their union.",
     .formula = "M(A) ∨ M(B) = M(A ∪ B)",
-    .code = "src/filters/common/bit_cells.h",
+    .code = "src/kinds/shared/bit_cells.h",
     .decides = "rate of the union",
     .settings = {LAB_SIZE("n", 1000, 4000, 10, 1e7, "keys of each filter"),
                  LAB_SIZE("pairs", 100, 400, 2, 1e6, "pairs of filters at each overlap"),

@@ -136,7 +136,7 @@ const lab_claim lab_B9 = {
         "The AND of two filters contains every key that is in both sets. Its false-positive rate is at most the larger "
         "rate of the two filters, and at least the rate of a filter built from the common keys.",
     .formula = "ε = (1 − q^{|A|} − q^{|B|} + q^{|A ∪ B|})^{k}, q = 1 − k/m",
-    .code = "src/filters/common/bit_cells.h",
+    .code = "src/kinds/shared/bit_cells.h",
     .note =
         "[2] says that the rate of the AND is equal to the maximum of the two rates. That is only an upper bound. For "
         "a key in neither set the rate is lower than that of either filter. For a key only in A it is the rate of B, "

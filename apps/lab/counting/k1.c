@@ -154,7 +154,7 @@ const lab_claim lab_K1 = {
     .title = "how high counters get",
     .sentence = "At the best k a counter reaches 16 with probability at most (e ln 2/16)^16, about 1.4·10⁻¹⁵.",
     .formula = "P(c ≥ t) ≤ (e·ln 2/t)^{t}",
-    .code = "src/filters/common/counter_cells.h",
+    .code = "src/kinds/shared/counter_cells.h",
     .decides = "16 or more",
     .settings = {LAB_SIZE("filters", 40, 400, 2, 1e6, "full filters"),
                  LAB_SIZE("small_filters", 2000, 40000, 100, 1e8, "small filters, for the chi-square test"),

@@ -58,7 +58,7 @@ const lab_claim lab_K2 = {
         "At least one of m counters overflows with probability at most m times that of one counter: 1.4·10⁻⁶ for "
         "10⁹ counters.",
     .formula = "P(max c ≥ t) ≤ m·(e·ln 2/t)^{t}",
-    .code = "src/filters/common/counter_cells.h",
+    .code = "src/kinds/shared/counter_cells.h",
     .decides = "union bound",
     .settings = {LAB_SIZE("adds", 300000, 4000000, 1000, 1e9, "keys added for each size"),
                  LAB_WHOLES("n", "50,100,200,400,800,1600", "50,100,200,400,800,1600", 10, 100000, 50, 2000,

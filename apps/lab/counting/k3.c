@@ -158,7 +158,7 @@ const lab_claim lab_K3 = {
     .title = "no false negatives after legal removals",
     .sentence = "As long as only keys in the filter are removed, a counting filter finds every key that is in it.",
     .formula = NULL,
-    .code = "src/filters/common/counter_cells.h",
+    .code = "src/kinds/shared/counter_cells.h",
     .note = "[0] says that with counting filters \"we have to allow for false negatives\". As long as only keys of the "
             "set are deleted there are none. They occur after the deletion of a key that the filter reports, but that "
             "was never added, and if counters wrap around when they overflow. A counter that stays at its maximum "

@@ -188,7 +188,7 @@ const lab_claim lab_K4 = {
     .title = "one key added too often",
     .sentence = "If one key is added 2^c + 5 times, its counters saturate and stay there, and no other key is lost.",
     .formula = NULL,
-    .code = "src/filters/common/counter_cells.h",
+    .code = "src/kinds/shared/counter_cells.h",
     .note =
         "[3] says that counters will not accommodate duplicate items. With its own operations, S ← S ∪ {x} and S ← S "
         "− {x}, that is right: a key that is inserted twice and deleted once is not in the set, but is still "

@@ -125,7 +125,7 @@ const lab_claim lab_F10 = {
         "At the same rate a lookup in a cuckoo filter reads no more cache lines than one in a Bloom filter, if half "
         "of the keys that are looked up are present.",
     .formula = "lines ≤ (k + (1 − p^{k})/(1 − p))/2",
-    .code = "src/filters/common/cuckoo_search.h",
+    .code = "src/kinds/shared/cuckoo_search.h",
     .decides = "half of the keys present: cuckoo / bloom",
     .note =
         "[4] says \"the same runtime performance\". For lookups of present keys a cuckoo filter reads a fraction of "

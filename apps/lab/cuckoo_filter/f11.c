@@ -62,7 +62,7 @@ const lab_claim lab_F11 = {
     .sentence = "With wide fingerprints a cuckoo filter holds n keys with the same probability as a cuckoo table; with "
                 "narrow ones less often.",
     .formula = "P(n keys fit)",
-    .code = "src/filters/common/cuckoo_search.h",
+    .code = "src/kinds/shared/cuckoo_search.h",
     .decides = "f = 16, 64 slots, load 0.4",
     .note =
         "[4] lists this as an open problem. Measured with one slot per bucket, a filter with 16 bits per fingerprint "

@@ -77,7 +77,7 @@ const lab_claim lab_F4 = {
     .title = "loads that cuckoo filters reach",
     .sentence = "A cuckoo filter reaches loads of 0.5, 0.84, 0.95 and 0.98 with 1, 2, 4 and 8 slots per bucket.",
     .formula = "α = x/(2b·Q(x, b)), x·Q(x, b) = 2b·Q(x, b + 1)",
-    .code = "src/filters/common/cuckoo_search.h",
+    .code = "src/kinds/shared/cuckoo_search.h",
     .decides = "b = 4: mean load, threshold",
     .settings = {LAB_SIZE("slots", 8192, 16384, 64, 16384, "slots of each filter"),
                  LAB_SIZE("filters", 40, 200, 2, 1e6, "filters of each shape"),

@@ -100,7 +100,7 @@ const lab_claim lab_F5 = {
     .title = "copies of a key",
     .sentence = "2b copies of a key fit. One more is refused, and the refusal changes nothing.",
     .formula = NULL,
-    .code = "src/filters/common/cuckoo_search.h",
+    .code = "src/kinds/shared/cuckoo_search.h",
     .decides = "b = 4: copies that fit",
     .settings = {LAB_SIZE("filters", 20, 400, 1, 1e6, "filters of each shape"),
                  LAB_WORD("layout", "all", "all b1 b2 b4 b8 simple windows regions",

@@ -134,7 +134,7 @@ const lab_claim lab_F8 = {
     .sentence = "If the other bucket is bucket XOR fingerprint, the two buckets of a key are less than 2^f apart, and "
                 "large filters reach lower loads.",
     .formula = "p' = p ⊕ φ, |p − p'| < 2^{f}",
-    .code = "src/filters/cuckoo.c",
+    .code = "src/kinds/cuckoo/cuckoo.c",
     .decides = "simple, 16384 slots, 16 ranges",
     .settings = {LAB_SIZE("filters", 40, 150, 2, 100000, "filters of each size"),
                  LAB_SIZE("ranges", 16, 64, 1, 1024, "the most ranges"),

@@ -82,7 +82,7 @@ const lab_claim lab_F9 = {
     .title = "removing a key that was never added",
     .sentence = "Removing a key that was never added can lose another key, with about the false positive rate.",
     .formula = "P(lost) = (n/C)·(1 − 1/C)^{n−1}, C = M·(2^{f} − 1)",
-    .code = "src/filters/common/cuckoo_search.h",
+    .code = "src/kinds/shared/cuckoo_search.h",
     .decides = "f = 8: share of removals that lose another key",
     .settings = {LAB_WHOLES("f", "4,6,8,10", "4,6,8,10,12,14,16", 4, 32, 4, 20, "bits per fingerprint"),
                  LAB_NUMBER("load", "0.75", 0.05, 0.95, 0.1, 0.75, "keys per slot"),

@@ -119,7 +119,7 @@ const lab_claim lab_C1 = {
     .sentence = "A lookup or a removal reads at most two slots, or at most d · b with d hash functions and b slots per "
                 "bucket, however many keys the table holds.",
     .formula = "d · b",
-    .code = "src/tables/cuckoo_find.c",
+    .code = "src/tables/cuckoo/find.c",
     .decides = "d=2 b=4",
     .settings = {LAB_SIZE("n", 5000, 100000, 10, 1e7, "keys of each shape"),
                  LAB_SIZE("n_max", 100000, 2000000, 100, 1e8, "keys of the largest table"),

@@ -104,7 +104,7 @@ const lab_claim lab_C10 = {
     .sentence = "If an insertion has visited p keys without a bad configuration, they contain a run of at least p/3 "
                 "distinct keys that begins with the new key.",
     .formula = "run ≥ p/3",
-    .code = "src/tables/cuckoo_insert.c",
+    .code = "src/tables/cuckoo/insert.c",
     .decides = "prefixes without a run of p/3",
     .settings = {LAB_SIZE("tables", 3000, 100000, 10, 1e7, "tables of each size"),
                  LAB_WHOLES("m", "16,32,64,128", "16,32,64,128", 8, 128, 8, 128, "slots")},

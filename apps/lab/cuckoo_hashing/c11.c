@@ -293,7 +293,7 @@ const lab_claim lab_C11 = {
     .sentence =
         "In the cuckoo graph a vertex has at most one outgoing edge, and a path has at most one cycle. An insertion "
         "fails exactly when its paths are too long or both have a cycle.",
-    .code = "src/tables/cuckoo_insert.c",
+    .code = "src/tables/cuckoo/insert.c",
     .decides = "3: insertions whose outcome differs",
     .settings = {LAB_SIZE("tables", 2000, 60000, 10, 1e7, "tables of each size that are filled with random keys"),
                  LAB_SIZE("built", 4000, 40000, 10, 1e7, "insertions constructed for each case"),

@@ -236,7 +236,7 @@ const lab_claim lab_C12 = {
     .sentence = "n insertions into 6n slots take O(n) steps including all rehashes, so one insertion takes a constant "
                 "number of steps.",
     .formula = "E ≤ n · 2 · Σ i/2^{i} = 4n",
-    .code = "src/tables/cuckoo.c",
+    .code = "src/tables/cuckoo/cuckoo.c",
     .note = "[0] says that a new key collides with n · 2/m = 1/3 of a key on average (18.8). The bound is 1: the sum "
             "over paths between the slots of two keys begins with length 1 and leaves out length 0, where both keys "
             "share a slot. So an insertion takes at most 2 placements on average, and 4 including rehashes, which is "

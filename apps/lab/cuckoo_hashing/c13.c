@@ -197,7 +197,7 @@ const lab_claim lab_C13 = {
     .sentence =
         "If all n keys are known in advance and each has a choice of two bins, they can be arranged in n bins so "
         "that, with high probability, the fullest bin has a constant number of keys: two.",
-    .code = "src/tables/cuckoo_insert.c",
+    .code = "src/tables/cuckoo/insert.c",
     .decides = "the optimum is not 2, n = 2^12",
     .settings = {LAB_SIZE("sizes", 3, 5, 1, 5, "number of sizes, from 2^10 on"),
                  LAB_WORD("layout", "two", "two one", "of the table: two halves, or one table"),

@@ -87,7 +87,7 @@ const lab_claim lab_C14 = {
         "In two halves of (2 + δ)n slots an insertion that meets no bad configuration visits at least k keys with "
         "probability at most 2/(1 + δ/2)^(k/3 − 1).",
     .formula = "P ≤ 2/(1 + δ/2)^{k/3 − 1}",
-    .code = "src/tables/cuckoo_insert.c",
+    .code = "src/tables/cuckoo/insert.c",
     .decides = "δ = 0.2, k = 47",
     .settings = {LAB_LIST("delta", "0.2,0.5,1,2", "0.2,0.5,1,2", 0.01, 20, 0.01, 20, "there are (2 + delta)n slots"),
                  LAB_SIZE("n", 1000, 20000, 8, 1e6, "keys of each table"),

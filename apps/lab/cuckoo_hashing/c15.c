@@ -80,7 +80,7 @@ const lab_claim lab_C15 = {
         "With both functions mapping to the whole table, n insertions rehash with probability O(1/n) as well, about "
         "1.5 times as often as with two halves at m = 4n.",
     .formula = "P(rehash) = O(1/n)",
-    .code = "src/tables/cuckoo_insert.c",
+    .code = "src/tables/cuckoo/insert.c",
     .decides = "layout=one, n = 8",
     .note =
         "[4] lists this as an open problem. For random functions it is solved: the exact probability is known for both "

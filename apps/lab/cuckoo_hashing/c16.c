@@ -120,7 +120,7 @@ const lab_claim lab_C16 = {
     .sentence = "Cuckoo hashing has lookups in constant time in the worst case, insertions in constant expected time, "
                 "and a table that is only slightly larger than its keys. Each of the other tables lacks one of these.",
     .formula = NULL,
-    .code = "src/table.c",
+    .code = "src/tables/table.c",
     .note =
         "[4] says that standard hash tables have at most two of the three properties. This is about all tables that "
         "could be called standard, so it cannot be measured; the list, the array, chaining and open addressing have "

@@ -117,7 +117,7 @@ const lab_claim lab_C2 = {
     .title = "keys moved by an insertion",
     .sentence = "At a fixed load below 1/2 the mean number of keys that an insertion moves does not grow with n.",
     .formula = "E[moves] ≤ α · 2α/(1 − 2α) + O(1/n)",
-    .code = "src/tables/cuckoo_insert.c",
+    .code = "src/tables/cuckoo/insert.c",
     .decides = "layout=two, m = 100000, up to a load of 0.45",
     .settings = {LAB_WORD("layout", "both", "both one two", "one table, two halves, or both"),
                  LAB_LIST("m", "1000,10000,100000", "1000,10000,100000,1000000", 64, 1e7, 1000, 1e7,

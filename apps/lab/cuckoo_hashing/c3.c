@@ -113,7 +113,7 @@ const lab_claim lab_C3 = {
     .title = "distances in the cuckoo graph",
     .sentence = "At m = 6n the shortest path between two given slots has length d with probability at most 3^(−d)/m.",
     .formula = "P(d) ≤ 3^{−d}/m",
-    .code = "src/tables/cuckoo_slots.h",
+    .code = "src/tables/cuckoo/slots.h",
     .decides = "m · P(distance 1)",
     .settings = {LAB_SIZE("n", 500, 2000, 50, 100000, "keys"), LAB_SIZE("tables", 600, 1000, 2, 1e6, "tables"),
                  LAB_NUMBER("m_per_n", "6", 2.5, 100, 3, 20, "slots per key")},

@@ -94,7 +94,7 @@ const lab_claim lab_C4 = {
     .sentence = "At m = 6n the cuckoo graph has a cycle with probability at most 1/2 (about 0.18). A rehash is far "
                 "rarer: it needs two cycles in one component.",
     .formula = "P(cycle) ≤ 1/2",
-    .code = "src/tables/cuckoo.c",
+    .code = "src/tables/cuckoo/cuckoo.c",
     .decides = "P(cycle), exact",
     .settings = {LAB_SIZE("graphs", 1000, 15000, 30, 1e7, "graphs of each size"),
                  LAB_SIZE("puts", 3000000, 40000000, 1000, 1e10, "keys inserted for each size, to count rehashes"),

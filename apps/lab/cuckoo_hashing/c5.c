@@ -197,7 +197,7 @@ const lab_claim lab_C5 = {
     .sentence = "With Max = ⌈6 log_(1+δ/2) m⌉ an insertion into m ≥ (2+δ)n slots draws new hash functions with "
                 "probability O(1/n²), and n insertions do so with probability O(1/n).",
     .formula = "P(rehash) = O(1/n^{2})",
-    .code = "src/tables/cuckoo_insert.c",
+    .code = "src/tables/cuckoo/insert.c",
     .decides = "layout=two: exponent of n, one insertion",
     .settings = {LAB_WORD("layout", "both", "both one two", "one table, two halves, or both"),
                  LAB_LIST("n", "8,16,32,64", "8,16,32,64,128,200", 4, 2000, 8, 2000, "keys"),

@@ -168,7 +168,7 @@ const lab_claim lab_C6 = {
     .title = "the threshold at one half",
     .sentence = "n keys fit into m slots with a probability that drops from almost 1 to almost 0 at a load of 1/2.",
     .formula = "n/m = 1/2",
-    .code = "src/tables/cuckoo.c",
+    .code = "src/tables/cuckoo/cuckoo.c",
     .decides = "load 0.45, search: share of tables",
     .note = "[4] says that a cycle is unlikely before |T|/2 edges. In two halves n keys have a cycle with probability "
             "1 − √(1 − (2n/|T|)²) in the limit: 0.057 at a load of 1/6, 0.564 at 0.45. So a cycle is unlikely up to a "

@@ -230,7 +230,7 @@ const lab_claim lab_C7 = {
     .title = "when an insertion fails",
     .sentence = "An insertion fails exactly when its component would have more keys than slots, that is, two cycles.",
     .formula = NULL,
-    .code = "src/tables/cuckoo_insert.c",
+    .code = "src/tables/cuckoo/insert.c",
     .note = "[0] draws new functions as soon as an insertion reaches a slot for the second time. That is too early: a "
             "single cycle only reverses the walk, which then succeeds on the path from the new key's other slot, "
             "unless there is a second cycle on that path. [2] says that after a loop the key without a place is "

@@ -137,7 +137,7 @@ const lab_claim lab_C8 = {
     .sentence = "Three functions fill a cuckoo table to 91%, two slots per bucket to 86%, and both four functions with "
                 "four slots and three functions with eight slots to 99.9%.",
     .formula = "c = ξ / (d b P(K ≥ b)^{d−1}),  ξ P(K ≥ b) / P(K > b) = d b",
-    .code = "src/tables/cuckoo_insert.c",
+    .code = "src/tables/cuckoo/insert.c",
     .decides = "3 functions, b = 1: load, stated",
     .settings = {LAB_SIZE("slots", 10000, 100000, 64, 1e7, "slots of each table"),
                  LAB_SIZE("tables", 30, 60, 2, 100000, "tables of each shape"),

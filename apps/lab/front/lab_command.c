@@ -12,12 +12,12 @@
 #include <lab/report/report_folder.h>
 #include <lab/trace.h>
 
-#include "commands.h"
-#include "json.h"
-#include "lab_settings.h"
-#include "lab_table.h"
-#include "report.h"
-#include "uninterrupted.h"
+#include "cli/commands.h"
+#include "cli/output/json.h"
+#include "lab/front/settings.h"
+#include "lab/front/table.h"
+#include "cli/output/report.h"
+#include "cli/uninterrupted.h"
 
 enum { PROGRESS_TOTAL = 1000 };
 

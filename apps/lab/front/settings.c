@@ -1,12 +1,12 @@
 /* lab_settings.c: see lab_settings.h. */
-#include "lab_settings.h"
+#include "lab/front/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lab_table.h"
-#include "report.h"
+#include "lab/front/table.h"
+#include "cli/output/report.h"
 
 enum { NAMES_BYTES = 256, LINE_BYTES = 1024 };
 

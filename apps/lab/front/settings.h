@@ -4,7 +4,7 @@
 
 #include <lab/lab.h>
 
-#include "options.h"
+#include "cli/options.h"
 
 typedef struct lab_sets {
     lab_assignment *list;

@@ -1,7 +1,7 @@
 /* lab_table.c: see lab_table.h. */
 #define _GNU_SOURCE
 
-#include "lab_table.h"
+#include "lab/front/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "report.h"
+#include "cli/output/report.h"
 
 enum {
     CLAIM_WIDTH = 7,

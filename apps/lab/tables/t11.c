@@ -154,7 +154,7 @@ const lab_claim lab_T11 = {
     .sentence = "A lookup in a hash table takes a constant number of steps, one in a balanced search tree log2 n; open "
                 "addressing and cuckoo hashing also take fewer bits per key than the nodes of a tree.",
     .formula = "O(1) < log_{2} n",
-    .code = "src/table.c",
+    .code = "src/tables/table.c",
     .note = "[4] says \"in many cases\", and these are the cases: a lookup takes fewer steps in every kind of hash "
             "table, and open addressing and cuckoo hashing need fewer bits. A table with chaining needs more bits than "
             "a tree: a node has one pointer less, but there are also the slots.",

@@ -166,7 +166,7 @@ const lab_claim lab_T7 = {
     .sentence = "A list needs n log U bits, an array U, a hash table O(n log U), a Bloom filter O(n). A structure that "
                 "is never wrong needs at least log2 C(U, n) bits, which is at least n log U / 2 if U ≥ n².",
     .formula = "log_{2} C(U, n)",
-    .code = "src/table.c",
+    .code = "src/tables/table.c",
     .decides = "cuckoo: bits per key / log2 U, at worst",
     .settings = {LAB_SIZE("universe", 65536, 1048576, 64, 1e8, "elements of the universe of the array"),
                  LAB_SIZE("log_most", 16, 20, 7, 22, "log2 of the most keys in a table"),

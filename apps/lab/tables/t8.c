@@ -194,7 +194,7 @@ const lab_claim lab_T8 = {
         "A query takes Θ(n) steps in a list, one step in an array, expected O(1) in a hash table and O(1) in a Bloom "
         "filter. An insertion takes O(1) on average, except in a list that must check whether the key is new.",
     .formula = "list Θ(n), others O(1)",
-    .code = "src/table.c",
+    .code = "src/tables/table.c",
     .decides = "list, n = 768: steps, query of an absent key",
     .settings = {LAB_SIZE("n", 3072, 49152, 96, 1e6, "the most keys in a table"),
                  LAB_SIZE("tables", 60, 120, 2, 100000, "tables of each size"),

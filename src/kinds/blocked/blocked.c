@@ -15,7 +15,7 @@
  * Lane words 0 and 1 are 64-bit hashes of the digest (kithi_lane_word in core/mix.h).
  *
  * The code for blocks and lanes that does not depend on whether cells are bits or counters is in
- * filters/common/lanes.h. This kind shares it with blocked_counting.
+ * kinds/shared/lanes.h. This kind shares it with blocked_counting.
  *
  * What blocking costs. Some blocks get more keys than others. The extra false positives of crowded blocks outweigh what
  * the emptier ones save. The rate of a filter depends on how its keys happen to be distributed. The planner computes
@@ -34,18 +34,18 @@
  * by 4% to 5% with 8, and by 17% to 18% with 16. A filter whose fill is above the fill limit is full. The limit is the
  * mean at capacity plus 6 of these larger standard deviations (kithi_fill_limit). The smaller standard deviation of the
  * Bloom filter would not do: with 16 lanes, the limit would be only 5.1 of the larger ones above the mean. The fill
- * limit applies to all blocks together; filters/common/crowding.h stops keys that were chosen to crowd some blocks.
+ * limit applies to all blocks together; kinds/shared/crowding.h stops keys that were chosen to crowd some blocks.
  *
  * Parameters, by index: 0: lanes; 1: number of blocks; 7: fill limit. The body is blocks * 64 bytes without padding. */
-#include "filters/blocked_lookup.h"
-#include "filters/common/crowding.h"
-#include "filters/common/lanes.h"
-#include "verbs.h"
+#include "kinds/blocked/lookup.h"
+#include "kinds/shared/crowding.h"
+#include "kinds/shared/lanes.h"
+#include "handle/verbs.h"
 #ifdef KITHI_HAVE_X86
-#include "simd/avx2.h"
-#include "simd/avx512.h"
+#include "kernels/avx2.h"
+#include "kernels/avx512.h"
 #elif defined(KITHI_HAVE_NEON)
-#include "simd/neon.h"
+#include "kernels/neon.h"
 #endif
 
 static const kith_option OPTIONS[] = {
@@ -256,7 +256,7 @@ KITHI_INLINE kith_status add_unchecked_usual(const kithi_lanes_block_ops *ops, k
 }
 #endif
 
-/* Adds a key and its share of the sum of the block rates (filters/common/crowding.h), or returns KITH_E_FULL. */
+/* Adds a key and its share of the sum of the block rates (kinds/shared/crowding.h), or returns KITH_E_FULL. */
 KITHI_INLINE uint64_t add_summed_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
                                            unsigned lanes) {
     kith_filter *f = args->writable;
@@ -285,7 +285,7 @@ KITHI_INLINE kith_status add_summed_inline(const kithi_lanes_block_ops *ops, kit
 }
 
 /* Called when neither kithi_lanes_add_is_safe() nor kithi_crowding_adds_are_summed() is true: the filter may be full, a
- * spot check for crowded blocks may be due, or their sum may not be known (filters/common/crowding.h). Adds the key, or
+ * spot check for crowded blocks may be due, or their sum may not be known (kinds/shared/crowding.h). Adds the key, or
  * returns KITH_E_FULL. These calls are rare, so this function uses portable code. Only the spot check and the sum,
  * which take longer, use functions for the instruction set (`crowding`). */
 KITHI_OUTLINE kith_status add_or_refuse(kith_filter *f, uint64_t digest, bool *was_new,

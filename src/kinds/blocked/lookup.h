@@ -1,10 +1,10 @@
-/* filters/blocked_lookup.h: lookups in blocked. See blocked.c for the idea and the layout, and lookup.h for the rules
+/* kinds/blocked/lookup.h: lookups in blocked. See blocked.c for the idea and the layout, and lookup.h for the rules
  * of this header. */
 #ifndef KITHI_FILTERS_BLOCKED_LOOKUP_H
 #define KITHI_FILTERS_BLOCKED_LOOKUP_H
 
-#include "filters/common/lanes_lookup.h"
-#include "simd/native.h"
+#include "kinds/shared/lanes_lookup.h"
+#include "kernels/native.h"
 
 #define KITHI_BLOCKED_ID 2
 
@@ -32,7 +32,7 @@ KITHI_INLINE bool kithi_blocked_block_has(const uint8_t *block, uint64_t digest,
     return present != 0;
 }
 
-/* A lookup with the best instruction set that the compiler may use here (simd/native.h). */
+/* A lookup with the best instruction set that the compiler may use here (kernels/native.h). */
 KITHI_INLINE bool kithi_blocked_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
 #if defined(KITHI_NATIVE_AVX512)
     return kithi_lanes_has(kithi_avx512_bits_has, g, body, digest);

@@ -15,8 +15,8 @@
  *
  * With 8 lanes a lane is one 64-bit word, with 16 lanes one 32-bit word, with 4 lanes two 64-bit words. Adding a key
  * adds 1 << 4 * i to one word of each lane, where i is the index of the key's counter in that word; removing the key
- * subtracts the same. A counter that has reached 15 is stuck: it is never changed again. filters/common/counter_cells.h
- * describes stuck counters, and how many copies of a key can be added. filters/common/lanes.h describes blocks and
+ * subtracts the same. A counter that has reached 15 is stuck: it is never changed again. kinds/shared/counter_cells.h
+ * describes stuck counters, and how many copies of a key can be added. kinds/shared/lanes.h describes blocks and
  * lanes.
  *
  * What blocking costs. A block has a quarter of the cells that a block of the kind blocked has, and so fewer keys. The
@@ -39,7 +39,7 @@
  * Fill. As in blocked, the mean of the fill (the number of counters that are not 0), and the estimate of the number of
  * keys from the fill, are those of the kind counting with one slice of blocks * w counters per lane. The standard
  * deviation of the fill is larger than in counting: by 2% to 4% with 4 lanes, 16% to 19% with 8, and 65% with 16 (for a
- * million keys). As in blocked, filters/common/crowding.h stops keys that were chosen to crowd some blocks.
+ * million keys). As in blocked, kinds/shared/crowding.h stops keys that were chosen to crowd some blocks.
  *
  * Invariants. Every successful add or remove changes one counter of each lane of one block by 1, unless that counter
  * is stuck. So in a block, all lanes that have no stuck counter have the same sum, which is the number of keys in that
@@ -49,15 +49,15 @@
  * Parameters, by index: 0: lanes; 1: number of blocks; 7: fill limit. The body is blocks * 64 bytes without padding. */
 #include <math.h>
 
-#include "filters/common/counter_cells.h"
-#include "filters/blocked_counting_lookup.h"
-#include "filters/common/crowding.h"
-#include "filters/common/lanes.h"
+#include "kinds/shared/counter_cells.h"
+#include "kinds/blocked_counting/lookup.h"
+#include "kinds/shared/crowding.h"
+#include "kinds/shared/lanes.h"
 #ifdef KITHI_HAVE_X86
-#include "simd/avx2.h"
-#include "simd/avx512.h"
+#include "kernels/avx2.h"
+#include "kernels/avx512.h"
 #elif defined(KITHI_HAVE_NEON)
-#include "simd/neon.h"
+#include "kernels/neon.h"
 #endif
 
 static const double RATE_MAX = 0.5; /* see "Refused keys" above */
@@ -237,7 +237,7 @@ static uint64_t copies(const kith_filter *f, uint64_t digest) {
     return kithi_by_lanes(copies_for_lanes, &PORTABLE, (kithi_lanes_args){.f = f, .digest = digest});
 }
 
-/* Returns whether an add changes the sum of the block rates (filters/common/crowding.h) and exceeds neither the
+/* Returns whether an add changes the sum of the block rates (kinds/shared/crowding.h) and exceeds neither the
  * capacity nor the fill limit. */
 static inline bool adds_are_summed(const kith_filter *f) {
     return kithi_crowding_adds_are_summed(f) && !kithi_bits_above_limit(f, f->head.fill);

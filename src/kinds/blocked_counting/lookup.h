@@ -1,10 +1,10 @@
-/* filters/blocked_counting_lookup.h: lookups in blocked_counting. See blocked_counting.c for the idea and the layout,
+/* kinds/blocked_counting/lookup.h: lookups in blocked_counting. See blocked_counting.c for the idea and the layout,
  * and lookup.h for the rules of this header. */
 #ifndef KITHI_FILTERS_BLOCKED_COUNTING_LOOKUP_H
 #define KITHI_FILTERS_BLOCKED_COUNTING_LOOKUP_H
 
-#include "filters/common/lanes_lookup.h"
-#include "simd/native.h"
+#include "kinds/shared/lanes_lookup.h"
+#include "kernels/native.h"
 
 #define KITHI_BLOCKED_COUNTING_ID 7
 #define KITHI_BLOCK_COUNTERS (KITHI_LANES_BLOCK_BITS / KITHI_COUNTER_BITS) /* in a block: 128 */
@@ -31,7 +31,7 @@ KITHI_INLINE bool kithi_blocked_counting_block_has(const uint8_t *block, uint64_
     return present != 0;
 }
 
-/* A lookup with the best instruction set that the compiler may use here (simd/native.h). */
+/* A lookup with the best instruction set that the compiler may use here (kernels/native.h). */
 static inline bool kithi_blocked_counting_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
 #if defined(KITHI_NATIVE_AVX512)
     return kithi_lanes_has(kithi_avx512_counters_has, g, body, digest);

@@ -32,10 +32,10 @@
 #include <math.h>
 
 #include "plan/sizing.h"
-#include "filters/bloom_lookup.h"
-#include "filters/common/slices.h"
+#include "kinds/bloom/lookup.h"
+#include "kinds/shared/slices.h"
 #ifdef KITHI_HAVE_X86
-#include "simd/avx2_probes.h"
+#include "kernels/avx2_probes.h"
 #endif
 
 static const kith_option OPTIONS[] = {

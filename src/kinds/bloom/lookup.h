@@ -1,9 +1,9 @@
-/* filters/bloom_lookup.h: lookups in bloom. See bloom.c for the idea and the layout, and lookup.h for the rules of this
+/* kinds/bloom/lookup.h: lookups in bloom. See bloom.c for the idea and the layout, and lookup.h for the rules of this
  * header. */
 #ifndef KITHI_FILTERS_BLOOM_LOOKUP_H
 #define KITHI_FILTERS_BLOOM_LOOKUP_H
 
-#include "filters/common/slices_lookup.h"
+#include "kinds/shared/slices_lookup.h"
 
 #define KITHI_BLOOM_ID 1
 

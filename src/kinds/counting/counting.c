@@ -12,7 +12,7 @@
  * bloom has bits. bloom does not count a new key that sets no bit, so it accepts more distinct keys than its capacity,
  * and its plan has bits for them. counting counts every key.)
  *
- * A counter that has reached its largest value is stuck: it is never changed again. filters/common/counter_cells.h
+ * A counter that has reached its largest value is stuck: it is never changed again. kinds/shared/counter_cells.h
  * describes stuck counters, and how many copies of a key can be added.
  *
  * With layout=whole, all k hashes share one array of counters, as in bloom. If several hashes of a key hit the same
@@ -49,9 +49,9 @@
 #include <math.h>
 
 #include "plan/sizing.h"
-#include "filters/common/counter_cells.h"
-#include "filters/common/slices.h"
-#include "filters/counting_lookup.h"
+#include "kinds/shared/counter_cells.h"
+#include "kinds/shared/slices.h"
+#include "kinds/counting/lookup.h"
 
 #define FAILURE_MAX 1e-9 /* see "Refused keys" above */
 

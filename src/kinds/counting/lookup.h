@@ -1,9 +1,9 @@
-/* filters/counting_lookup.h: lookups in counting. See counting.c for the idea and the layout, and lookup.h for the
+/* kinds/counting/lookup.h: lookups in counting. See counting.c for the idea and the layout, and lookup.h for the
  * rules of this header. */
 #ifndef KITHI_FILTERS_COUNTING_LOOKUP_H
 #define KITHI_FILTERS_COUNTING_LOOKUP_H
 
-#include "filters/common/slices_lookup.h"
+#include "kinds/shared/slices_lookup.h"
 
 #define KITHI_COUNTING_ID 3
 

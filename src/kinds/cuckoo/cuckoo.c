@@ -3,7 +3,7 @@
  *
  * The body is divided into regions, and the digest of a key selects one of them. There the key has two buckets of b
  * slots, and its fingerprint of f bits is stored in one of these slots: an entry. Each bucket can be computed from the
- * other and the fingerprint, so an entry can be moved without knowing its key. filters/common/cuckoo.h describes
+ * other and the fingerprint, so an entry can be moved without knowing its key. kinds/shared/cuckoo_kinds.h describes
  * regions and moves.
  *
  *     region  | bucket 0 | bucket 1 | … | bucket 2*half-1 |      half: half the number of buckets
@@ -25,7 +25,7 @@
  *
  *     insert=search      a breadth-first search for the shortest chain of moves
  *     insert=walk        a random walk, as in the original paper. The option `max` limits its number of moves. If it
- *                        fails, it is undone (filters/common/cuckoo_walk.h)
+ *                        fails, it is undone (kinds/shared/cuckoo_walk.h)
  *
  * The rate is 2b * load / 2^f, where the load is the share of the slots that are in use. The default is b = 4, with a
  * planned load of 0.96 at capacity. With b = 2, fingerprints are one bit shorter for the same rate, but the planned
@@ -36,7 +36,7 @@
  *
  * A key can be stored 2b times, once in each of its slots. Copies of a key cannot be distinguished from other keys with
  * the same buckets and the same fingerprint. More than 2b such entries do not fit in the slots. With insert=search, the
- * others go to the stash of the region, a short list at its end, until that is full (filters/common/cuckoo_stash.h).
+ * others go to the stash of the region, a short list at its end, until that is full (kinds/shared/cuckoo_stash.h).
  * With insert=walk there is no stash, and the planner makes f so large that there are hardly ever more than 2b such
  * entries (plan/fit.h).
  *
@@ -44,13 +44,13 @@
  * alternate (0 halves, 1 simple, 2 xor); 5: most moves of a walk (0 for a search); 6: entries in the stash of a
  * region. */
 #include "plan/fit.h"
-#include "filters/common/cuckoo_batch.h"
-#include "filters/cuckoo_lookup.h"
+#include "kinds/shared/cuckoo_batch.h"
+#include "kinds/cuckoo/lookup.h"
 #ifdef KITHI_HAVE_X86
-#include "simd/avx2_cuckoo.h"
-#include "simd/avx512_cuckoo.h"
+#include "kernels/avx2_cuckoo.h"
+#include "kernels/avx512_cuckoo.h"
 #elif defined(KITHI_HAVE_NEON)
-#include "simd/neon_cuckoo.h"
+#include "kernels/neon_cuckoo.h"
 #endif
 
 enum { AUTO, SEARCH, WALK }; /* values of the option insert */
@@ -118,7 +118,7 @@ static uint64_t search_slots(const kithi_head *head) {
     return kithi_cf_search_slots(&kithi_cuckoo_layout, &g);
 }
 
-/* ---- operations: the inline functions of filters/common, compiled for this layout ---- */
+/* ---- operations: the inline functions of kinds/shared, compiled for this layout ---- */
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
     return kithi_cuckoo_has(&f->geometry, f->body, digest);

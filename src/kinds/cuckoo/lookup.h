@@ -1,9 +1,9 @@
-/* filters/cuckoo_lookup.h: the layout of cuckoo, and lookups. See cuckoo.c for the idea, and lookup.h for the rules of
+/* kinds/cuckoo/lookup.h: the layout of cuckoo, and lookups. See cuckoo.c for the idea, and lookup.h for the rules of
  * this header. */
 #ifndef KITHI_FILTERS_CUCKOO_LOOKUP_H
 #define KITHI_FILTERS_CUCKOO_LOOKUP_H
 
-#include "filters/common/cf_lookup.h"
+#include "kinds/shared/cf_lookup.h"
 
 #define KITHI_CUCKOO_ID 4
 #define KITHI_CUCKOO_PARAMS_MASK                                                                                       \

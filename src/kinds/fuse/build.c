@@ -43,7 +43,7 @@
  * cells.
  *
  * Memory: about 24 bytes per key while it runs. */
-#include "filters/fuse.h"
+#include "kinds/fuse/fuse.h"
 
 #include <string.h>
 

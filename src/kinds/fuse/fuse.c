@@ -36,12 +36,12 @@
  * distinct, too, and depend on the seed. A filter that has a single shard in attempt 0 has no attempts 2 and 3; if it
  * is not large, it has no attempt 1 either, because more seeds are tried in attempt 0.
  *
- * The seed of a shard without keys is 0, and its cells are 0. fuse_lookup.h says how a hash becomes cells and
+ * The seed of a shard without keys is 0, and its cells are 0. lookup.h says how a hash becomes cells and
  * fingerprint.
  *
  * Parameters, by index: 0: f; 1: cells per key; 2: cells in a segment; 3: number of segments in which the first cell of
  * a key can be (2 or 3 more follow); 4: number of shards. */
-#include "filters/fuse.h"
+#include "kinds/fuse/fuse.h"
 
 #include <math.h>
 

@@ -2,8 +2,8 @@
 #ifndef KITHI_FILTERS_FUSE_H
 #define KITHI_FILTERS_FUSE_H
 
-#include "filters/fuse_lookup.h"
-#include "kind.h"
+#include "kinds/fuse/lookup.h"
+#include "kinds/kind.h"
 
 /* The more keys a shard has, the fewer tries are made to build it: the number changes at these (fuse_build.c). */
 #define KITHI_FUSE_SMALL_KEYS 10000

@@ -1,10 +1,10 @@
-/* filters/fuse_lookup.h: the parameters of fuse, where the cells of a digest are, and lookups. See fuse.c for the idea
+/* kinds/fuse/lookup.h: the parameters of fuse, where the cells of a digest are, and lookups. See fuse.c for the idea
  * and the layout, and lookup.h for the rules of this header. */
 #ifndef KITHI_FILTERS_FUSE_LOOKUP_H
 #define KITHI_FILTERS_FUSE_LOOKUP_H
 
 #include "core/mix.h"
-#include "lookup.h"
+#include "kinds/lookup.h"
 
 #define KITHI_FUSE_ID 8
 

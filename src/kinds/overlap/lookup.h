@@ -1,9 +1,9 @@
-/* filters/overlap_lookup.h: the layout of overlap, and lookups. See overlap.c for the idea, and lookup.h for the rules
+/* kinds/overlap/lookup.h: the layout of overlap, and lookups. See overlap.c for the idea, and lookup.h for the rules
  * of this header. */
 #ifndef KITHI_FILTERS_OVERLAP_LOOKUP_H
 #define KITHI_FILTERS_OVERLAP_LOOKUP_H
 
-#include "filters/common/cf_lookup.h"
+#include "kinds/shared/cf_lookup.h"
 
 #define KITHI_OVERLAP_ID 5
 #define KITHI_OVERLAP_PARAMS_MASK (KITHI_CF_PARAMS_MASK)

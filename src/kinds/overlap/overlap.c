@@ -2,7 +2,7 @@
  * Filters", arXiv 2505.05847).
  *
  * Instead of disjoint buckets it has windows of two neighbouring slots. The body is divided into regions, and the
- * digest of a key selects one of them (filters/common/cuckoo.h). A region has two halves, and in each half a window
+ * digest of a key selects one of them (kinds/shared/cuckoo_kinds.h). A region has two halves, and in each half a window
  * starts at every slot except the last. A key has two windows, that is four slots, as in a cuckoo filter with buckets
  * of two slots. But because windows overlap, moving an entry to the other slot of its window can make room in another
  * window. So the load (the share of the slots that are in use) can reach 0.965 instead of 0.897.
@@ -32,19 +32,19 @@
  *
  * A key can be stored four times, once in each of its slots. Further keys with the same windows and the same
  * fingerprint, whether copies or different keys, go to the stash of the region, a short list at its end, until that is
- * full (filters/common/cuckoo_stash.h). Without the stash, a million keys would need slots of at least 12 bits,
+ * full (kinds/shared/cuckoo_stash.h). Without the stash, a million keys would need slots of at least 12 bits,
  * whatever the rate.
  *
  * Parameters, by index: 0: bits in a slot; 1: half (windows in half a region); 2: number of regions; 6: entries in the
  * stash of a region. */
 #include "plan/fit.h"
-#include "filters/common/cuckoo_batch.h"
-#include "filters/overlap_lookup.h"
+#include "kinds/shared/cuckoo_batch.h"
+#include "kinds/overlap/lookup.h"
 #ifdef KITHI_HAVE_X86
-#include "simd/avx2_cuckoo.h"
-#include "simd/avx512_cuckoo.h"
+#include "kernels/avx2_cuckoo.h"
+#include "kernels/avx512_cuckoo.h"
 #elif defined(KITHI_HAVE_NEON)
-#include "simd/neon_cuckoo.h"
+#include "kernels/neon_cuckoo.h"
 #endif
 
 static const kith_option OPTIONS[] = {
@@ -86,7 +86,7 @@ static uint64_t search_slots(const kithi_head *head) {
     return kithi_cf_search_slots(&kithi_overlap_layout, &g);
 }
 
-/* ---- operations: the inline functions of filters/common, compiled for this layout ---- */
+/* ---- operations: the inline functions of kinds/shared, compiled for this layout ---- */
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
     return kithi_cf_has(&kithi_overlap_layout, &f->geometry.cf, f->body, digest);

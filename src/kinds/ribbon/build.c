@@ -32,7 +32,7 @@
  * equations rarely do, so a group is searched for equal digests only if one of its equations reduces to 0 = 0.
  *
  * Memory: about 20 bytes per key while it runs. */
-#include "filters/ribbon.h"
+#include "kinds/ribbon/ribbon.h"
 
 #include <assert.h>
 #include <string.h>

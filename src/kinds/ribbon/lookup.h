@@ -1,11 +1,11 @@
-/* filters/ribbon_lookup.h: the parameters of ribbon, where the ribbon of a digest is, and lookups. See ribbon.c for the
+/* kinds/ribbon/lookup.h: the parameters of ribbon, where the ribbon of a digest is, and lookups. See ribbon.c for the
  * idea and the layout, and lookup.h for the rules of this header. */
 #ifndef KITHI_FILTERS_RIBBON_LOOKUP_H
 #define KITHI_FILTERS_RIBBON_LOOKUP_H
 
 #include "core/mix.h"
-#include "lookup.h"
-#include "simd/native.h"
+#include "kinds/lookup.h"
+#include "kernels/native.h"
 
 #define KITHI_RIBBON_ID 9
 
@@ -218,7 +218,7 @@ KITHI_INLINE bool kithi_ribbon_has_with(kithi_parities8 *parities, const kithi_r
            (t.level == KITHI_RIBBON_LAST && kithi_ribbon_is_stashed(g, shard, digest));
 }
 
-/* A lookup with the best instruction set that the compiler may use here (simd/native.h). */
+/* A lookup with the best instruction set that the compiler may use here (kernels/native.h). */
 static inline bool kithi_ribbon_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
 #if defined(KITHI_NATIVE_AVX512)
     return kithi_ribbon_has_with(kithi_avx512_parities, &g->ribbon, body, digest);

@@ -52,14 +52,14 @@
  *
  * Parameters, by index: 0: f; 1 to 3: number of slots of levels 0 to 2; 4: number of digests that the stash has space
  * for; 5: number of shards. */
-#include "filters/ribbon.h"
+#include "kinds/ribbon/ribbon.h"
 
 #include <math.h>
 
 #include "core/batch.h"
 #ifdef KITHI_HAVE_X86
-#include "simd/avx2.h"
-#include "simd/avx512.h"
+#include "kernels/avx2.h"
+#include "kernels/avx512.h"
 #endif
 
 #define SHARD_KEYS_MAX 1482910 /* 2^20.5 */

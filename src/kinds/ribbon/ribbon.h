@@ -2,8 +2,8 @@
 #ifndef KITHI_FILTERS_RIBBON_H
 #define KITHI_FILTERS_RIBBON_H
 
-#include "filters/ribbon_lookup.h"
-#include "kind.h"
+#include "kinds/ribbon/lookup.h"
+#include "kinds/kind.h"
 
 /* The seed of the first try to build a shard. */
 #define KITHI_RIBBON_FIRST_SEED 0

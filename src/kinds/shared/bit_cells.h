@@ -1,4 +1,4 @@
-/* filters/common/bit_cells.h: the code that bloom and blocked share. The counting kinds also use its fill limit, its
+/* kinds/shared/bit_cells.h: the code that bloom and blocked share. The counting kinds also use its fill limit, its
  * tests for a full filter and its repair. The body of bloom and blocked is an array of bits. Adding keys only sets
  * bits; an intersection clears some.
  *
@@ -18,8 +18,8 @@
 
 #include "core/mix.h"
 #include "plan/sizing.h"
-#include "filters/common/cells_lookup.h"
-#include "kind.h"
+#include "kinds/shared/cells_lookup.h"
+#include "kinds/kind.h"
 
 /* What bloom and blocked can do. */
 #define KITHI_BITS_CAPABILITIES                                                                                        \
@@ -198,7 +198,7 @@ static inline void kithi_bits_write(uint8_t *body, uint64_t from, uint64_t to, b
 
 /* As kithi_kind.salvage, for cells of `width` bits. Sets every cell that has a bit in a damaged page to its largest
  * value. So no key is lost, but there are more false positives. A counter with this value is stuck: removals do not
- * change it (filters/common/counter_cells.h). A page whose checksum is lost stays as it is, because it is probably
+ * change it (kinds/shared/counter_cells.h). A page whose checksum is lost stays as it is, because it is probably
  * right. (If its cells were set, too, a file without checksums would become a filter that returns true for every key.)
  * If all pages are damaged, nothing can be saved. */
 static inline kith_status kithi_cells_salvage(kith_filter *f, kithi_damage *damage, unsigned width) {

@@ -1,15 +1,15 @@
-/* filters/common/cells_lookup.h: a parameter of all Bloom and counting kinds, and how counters are read. lookup.h has
+/* kinds/shared/cells_lookup.h: a parameter of all Bloom and counting kinds, and how counters are read. lookup.h has
  * the rules of this header. */
 #ifndef KITHI_FILTERS_CELLS_LOOKUP_H
 #define KITHI_FILTERS_CELLS_LOOKUP_H
 
 #include "core/bits.h"
-#include "lookup.h"
+#include "kinds/lookup.h"
 
 /* Index of the parameter that holds the fill limit, in the Bloom and counting kinds. */
 #define KITHI_PARAM_FILL_LIMIT (KITHI_PARAM_COUNT - 1)
 
-/* ---- counters: see filters/common/counter_cells.h ---- */
+/* ---- counters: see kinds/shared/counter_cells.h ---- */
 
 /* The default width of a counter, and what follows from it. */
 #define KITHI_COUNTER_BITS 4

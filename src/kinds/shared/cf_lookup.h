@@ -1,11 +1,11 @@
-/* filters/common/cf_lookup.h: the parameters of the cuckoo kinds, where the places of a digest are, and lookups. See
- * filters/common/cuckoo.h for the layout and what places and codes are, plan/geometry.h for the fields of
+/* kinds/shared/cf_lookup.h: the parameters of the cuckoo kinds, where the places of a digest are, and lookups. See
+ * kinds/shared/cuckoo_kinds.h for the layout and what places and codes are, plan/geometry.h for the fields of
  * kithi_cf_geometry, and lookup.h for the rules of this header. */
 #ifndef KITHI_FILTERS_CF_LOOKUP_H
 #define KITHI_FILTERS_CF_LOOKUP_H
 
 #include "core/mix.h"
-#include "lookup.h"
+#include "kinds/lookup.h"
 
 /* Indices of the parameters of the cuckoo kinds, which kithi_cf_geometry (plan/geometry.h) describes. Only cuckoo has
  * KITHI_PARAM_BUCKET_SLOTS, KITHI_PARAM_ALTERNATE and KITHI_PARAM_KICKS. */
@@ -160,7 +160,7 @@ static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const ki
     return KITH_OK;
 }
 
-/* ---- places as words: see filters/common/cuckoo_batch.h ---- */
+/* ---- places as words: see kinds/shared/cuckoo_batch.h ---- */
 
 /* Returns a word in which the highest bit of each slot that is 0 is set. The lowest set bit belongs to the first slot
  * that is 0; bits above it may also be set in slots that are not 0. The result is 0 if no slot is 0. */

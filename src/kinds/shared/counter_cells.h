@@ -1,4 +1,4 @@
-/* filters/common/counter_cells.h: the code that the counting kinds share. Their cells are counters, which makes removal
+/* kinds/shared/counter_cells.h: the code that the counting kinds share. Their cells are counters, which makes removal
  * possible. Counters have 4 bits; in the kind counting they may have 2 to 8.
  *
  *     counter c  =  bits c * width … c * width + width - 1      4 bits: low (c even) or high (c odd) half of byte c / 2
@@ -26,11 +26,11 @@
  * does not depend on the order of the adds, but which adds are refused may: a key that shares all its counters with
  * other keys may be added top - 1 times if it comes first, and fewer times if it comes last.
  *
- * The header's fill is the number of counters that are not 0. The fill limit works as in filters/common/bit_cells.h. */
+ * The header's fill is the number of counters that are not 0. The fill limit works as in kinds/shared/bit_cells.h. */
 #ifndef KITHI_FILTERS_COUNTER_CELLS_H
 #define KITHI_FILTERS_COUNTER_CELLS_H
 
-#include "filters/common/bit_cells.h"
+#include "kinds/shared/bit_cells.h"
 
 /* What the counting kinds can do. */
 #define KITHI_COUNTERS_CAPABILITIES                                                                                    \

@@ -1,6 +1,6 @@
-/* filters/common/crowding.h: refuses keys that were chosen to crowd some blocks of a blocked filter.
+/* kinds/shared/crowding.h: refuses keys that were chosen to crowd some blocks of a blocked filter.
  *
- * The fill limit (filters/common/bit_cells.h) bounds the number of cells in use. In a blocked filter that is not
+ * The fill limit (kinds/shared/bit_cells.h) bounds the number of cells in use. In a blocked filter that is not
  * enough: somebody who knows the hash can choose keys whose cells are all in some of the blocks. If half of the blocks
  * are full, the rate is one half, but no more cells are in use than in an honest filter, that is, one whose keys nobody
  * has chosen. What matters is the rate itself, which is the mean of the rates of all blocks. A filter is crowded if its
@@ -63,8 +63,8 @@
 #ifndef KITHI_FILTERS_CROWDING_H
 #define KITHI_FILTERS_CROWDING_H
 
-#include "filters/common/bit_cells.h"
-#include "filters/common/lanes_lookup.h"
+#include "kinds/shared/bit_cells.h"
+#include "kinds/shared/lanes_lookup.h"
 
 #define KITHI_CROWDING_MARGIN 1.25
 #define KITHI_SUSPECT_DEVIATIONS 4      /* a block that is fuller by this many standard deviations is suspect */

@@ -1,4 +1,4 @@
-/* filters/common/cuckoo_batch.h: has, add and remove of the cuckoo kinds, for one key and for batches, and copies.
+/* kinds/shared/cuckoo_batch.h: has, add and remove of the cuckoo kinds, for one key and for batches, and copies.
  *
  * The slots of a place are adjacent and are loaded as one word if they have at most 64 bits, and otherwise as two or
  * four words. A word need not begin at bit 0 of a byte, so it may extend over nine bytes; then the ninth is loaded
@@ -10,7 +10,7 @@
 #ifndef KITHI_FILTERS_CUCKOO_BATCH_H
 #define KITHI_FILTERS_CUCKOO_BATCH_H
 
-#include "filters/common/cuckoo_search.h"
+#include "kinds/shared/cuckoo_search.h"
 
 /* How many digests ahead a batch prefetches: half of KITHI_AHEAD, because each digest needs two cache lines. */
 #define KITHI_CF_AHEAD (KITHI_AHEAD / 2)
@@ -263,7 +263,7 @@ KITHI_INLINE size_t kithi_cf_has_many(const kithi_cf_layout *layout, const kith_
     }
 }
 
-/* Lookups with vector code, in groups of KITHI_PAIRS digests: see simd/avx2_cuckoo.h. kithi_pairs has the places and
+/* Lookups with vector code, in groups of KITHI_PAIRS digests: see kernels/avx2_cuckoo.h. kithi_pairs has the places and
  * codes of such a group (core/batch.h). */
 typedef struct kithi_cf_vector_lookup {
     /* Sets *pairs for the digests of a group. */

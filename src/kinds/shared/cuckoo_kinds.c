@@ -1,9 +1,9 @@
-/* Planning and checking of the cuckoo kinds. See filters/common/cuckoo.h for the layout. */
-#include "filters/common/cuckoo.h"
+/* Planning and checking of the cuckoo kinds. See kinds/shared/cuckoo_kinds.h for the layout. */
+#include "kinds/shared/cuckoo_kinds.h"
 
 #include <math.h>
 
-#include "filters/common/cuckoo_search.h"
+#include "kinds/shared/cuckoo_search.h"
 
 void kithi_cf_detach(kith_filter *f) {
     kithi_search *s = f->state;

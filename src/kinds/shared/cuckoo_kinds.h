@@ -1,4 +1,5 @@
-/* filters/common/cuckoo.h: the code that the cuckoo kinds share: fingerprints in packed slots, and how to find them.
+/* kinds/shared/cuckoo_kinds.h: the code that the cuckoo kinds share: fingerprints in packed slots, and how to find
+ * them.
  *
  *     body    | region 0 | region 1 |  …  | region R-1 |
  *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | zeros | stash |        a multiple of 64 bytes in all
@@ -17,11 +18,11 @@
  * If all candidate slots of a new key are taken, a breadth-first search from them finds the shortest chain of entries
  * in which each entry can move to the slot of the next one, and the last to an empty slot. Nothing moves until the
  * chain is found, so a failed search leaves every byte unchanged. The number of slots that a search visits is bounded
- * (filters/common/cuckoo_search.h). cuckoo can use a random walk instead, which is undone if it fails
- * (filters/common/cuckoo_walk.h).
+ * (kinds/shared/cuckoo_search.h). cuckoo can use a random walk instead, which is undone if it fails
+ * (kinds/shared/cuckoo_walk.h).
  *
  * If the search fails because too many keys have the same places and the same fingerprint, one of these keys goes to
- * the stash of the region, a short list of entries (filters/common/cuckoo_stash.h). Lookups do not read the stash,
+ * the stash of the region, a short list of entries (kinds/shared/cuckoo_stash.h). Lookups do not read the stash,
  * because each entry in it is equal to one in a slot.
  *
  * A kind defines a kithi_cf_layout. It says where the two places of a key are and which code the key has there, and
@@ -35,8 +36,8 @@
 #include "plan/fit.h"
 #include "core/batch.h"
 #include "core/mix.h"
-#include "filters/common/cf_lookup.h"
-#include "kind.h"
+#include "kinds/shared/cf_lookup.h"
+#include "kinds/kind.h"
 
 /* The candidates of a key: first the slots of one place, then those of the other, which has the same number of
  * slots. */

@@ -1,4 +1,4 @@
-/* Repairs the body of a cuckoo kind of which some pages are damaged. See filters/common/cuckoo.h for the layout.
+/* Repairs the body of a cuckoo kind of which some pages are damaged. See kinds/shared/cuckoo_kinds.h for the layout.
  *
  * An entry is only a fingerprint, and nothing else in the filter determines it, so a damaged entry cannot be restored.
  * The content of a damaged page is kept: usually only a few of its bytes are wrong, and lookups still find the entries
@@ -14,7 +14,7 @@
  * The count in the header minus the number of entries that were in good pages and are kept is the number of entries
  * that were in damaged pages or are dropped. At most that many keys are lost. In this file, a page whose checksum is
  * lost counts as damaged, too. */
-#include "filters/common/cuckoo_stash.h"
+#include "kinds/shared/cuckoo_stash.h"
 
 typedef struct body {
     const kithi_cf_layout *layout;

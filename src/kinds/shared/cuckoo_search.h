@@ -1,5 +1,5 @@
-/* filters/common/cuckoo_search.h: the search of the cuckoo kinds for a free slot, the use of the stash, and merge. See
- * filters/common/cuckoo.h for the layout, and cuckoo_batch.h for has, copies, add and remove.
+/* kinds/shared/cuckoo_search.h: the search of the cuckoo kinds for a free slot, the use of the stash, and merge. See
+ * kinds/shared/cuckoo_kinds.h for the layout, and cuckoo_batch.h for has, copies, add and remove.
  *
  * Choice of place. A new key goes to the bucket with more empty slots, or to the first bucket if both have equally
  * many. While a filter with b = 4 slots per bucket is filled to its capacity (a load of 0.96), one add in twelve then
@@ -19,7 +19,7 @@
  * set, `tried`, of the slots whose entries were examined: windows overlap, and a slot must not be in a chain twice.
  *
  * The search in this file is called the general search. In overlap, another one comes first, the short search
- * (filters/common/window_search.h), which does without these sets. It finds most chains, and they are the same ones
+ * (kinds/shared/window_search.h), which does without these sets. It finds most chains, and they are the same ones
  * that the general search would find.
  *
  * The bound. To visit a slot is to examine its entry. (For each entry, the slots of its other place are also tested for
@@ -52,9 +52,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "filters/common/cuckoo_stash.h"
-#include "filters/common/cuckoo_walk.h"
-#include "filters/common/window_search.h"
+#include "kinds/shared/cuckoo_stash.h"
+#include "kinds/shared/cuckoo_walk.h"
+#include "kinds/shared/window_search.h"
 
 typedef struct kithi_search_item {
     uint32_t first;  /* first slot of the place */

@@ -1,4 +1,4 @@
-/* filters/common/cuckoo_stash.h: the stash of a region, a short list of entries that do not fit in its slots (after
+/* kinds/shared/cuckoo_stash.h: the stash of a region, a short list of entries that do not fit in its slots (after
  * Kirsch, Mitzenmacher, Wieder, "More Robust Hashing: Cuckoo Hashing with a Stash", 2009).
  *
  * Keys with the same two places and the same fingerprint have the same c candidate slots. More than c such keys do not
@@ -26,7 +26,7 @@
 #ifndef KITHI_FILTERS_CUCKOO_STASH_H
 #define KITHI_FILTERS_CUCKOO_STASH_H
 
-#include "filters/common/cuckoo.h"
+#include "kinds/shared/cuckoo_kinds.h"
 
 static inline uint8_t *kithi_stash_word(const kithi_cf_geometry *g, uint8_t *region, uint64_t i) {
     return region + g->stash_at + i * sizeof(uint64_t);

@@ -1,4 +1,4 @@
-/* filters/common/cuckoo_walk.h: the random walk of the original cuckoo filter (Fan et al., 2014), for insert=walk.
+/* kinds/shared/cuckoo_walk.h: the random walk of the original cuckoo filter (Fan et al., 2014), for insert=walk.
  *
  * A new key whose two places are full kicks out a random entry of one of them: it takes the slot of that entry. The
  * entry then takes a free slot of its other place or, if there is none, kicks out a random entry there, and so on. A
@@ -18,7 +18,7 @@
 #ifndef KITHI_FILTERS_CUCKOO_WALK_H
 #define KITHI_FILTERS_CUCKOO_WALK_H
 
-#include "filters/common/cuckoo.h"
+#include "kinds/shared/cuckoo_kinds.h"
 
 /* Returns the index of the first empty slot within the place that begins with slot `first` and has `slots` slots.
  * Returns `slots` if there is none. */

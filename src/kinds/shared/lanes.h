@@ -1,4 +1,4 @@
-/* filters/common/lanes.h: the code that the blocked kinds share. A key has one cell in each of 4, 8 or 16 lanes of
+/* kinds/shared/lanes.h: the code that the blocked kinds share. A key has one cell in each of 4, 8 or 16 lanes of
  * one block, which is the 64 bytes of a cache line.
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
@@ -19,9 +19,9 @@
 #include "core/batch.h"
 #include "core/mix.h"
 #include "plan/sizing.h"
-#include "filters/common/bit_cells.h"
-#include "filters/common/crowding.h"
-#include "filters/common/lanes_lookup.h"
+#include "kinds/shared/bit_cells.h"
+#include "kinds/shared/crowding.h"
+#include "kinds/shared/lanes_lookup.h"
 
 /* As kithi_kind.option. The value of the option "lanes" is the index of the number of lanes in "auto|4|8|16". */
 static inline uint64_t kithi_lanes_option(const kithi_head *head, unsigned index) {
@@ -148,7 +148,7 @@ typedef struct kithi_lanes_args {
 typedef uint64_t kithi_lanes_operation(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes);
 
 /* Returns by how many bits a product (kithi_lanes_block_ops) is shifted right to give the weight of a block
- * (filters/common/crowding.h); negative: left. The product of a full block is lane_cells^lanes. */
+ * (kinds/shared/crowding.h); negative: left. The product of a full block is lane_cells^lanes. */
 KITHI_INLINE int kithi_lanes_weight_shift(unsigned cell_bits, unsigned lanes) {
     unsigned full_log2 = lanes * (lanes == 4 ? 7 : lanes == 8 ? 6 : 5) - (cell_bits == 4 ? 2 * lanes : 0);
     return full_log2 == 80 ? 0 /* the product was divided by 2^36 already */ : (int)full_log2 - KITHI_WEIGHT_BITS;

@@ -1,10 +1,10 @@
-/* filters/common/lanes_lookup.h: the parameters of the blocked kinds, and lookups. See filters/common/lanes.h for the
+/* kinds/shared/lanes_lookup.h: the parameters of the blocked kinds, and lookups. See kinds/shared/lanes.h for the
  * layout, and lookup.h for the rules of this header. */
 #ifndef KITHI_FILTERS_LANES_LOOKUP_H
 #define KITHI_FILTERS_LANES_LOOKUP_H
 
 #include "core/mix.h"
-#include "filters/common/cells_lookup.h"
+#include "kinds/shared/cells_lookup.h"
 
 /* Indices of the parameters of every blocked kind, in addition to KITHI_PARAM_FILL_LIMIT. */
 enum { KITHI_PARAM_LANES, KITHI_PARAM_BLOCKS };

@@ -1,4 +1,4 @@
-/* filters/common/slices.h: the code that bloom and counting share. A key has k cells, one for each of its hashes.
+/* kinds/shared/slices.h: the code that bloom and counting share. A key has k cells, one for each of its hashes.
  *
  *     layout=slices   the cells are divided into k slices of equal length, and cell i of a key is in slice i
  *     layout=whole    all k hashes share one array of m cells, and may select the same cell
@@ -27,9 +27,9 @@
 #include "core/batch.h"
 #include "core/mix.h"
 #include "plan/sizing.h"
-#include "filters/common/bit_cells.h"
-#include "filters/common/slices_lookup.h"
-#include "kind.h"
+#include "kinds/shared/bit_cells.h"
+#include "kinds/shared/slices_lookup.h"
+#include "kinds/kind.h"
 
 /* Sets the parameters of a filter for `capacity` keys. */
 static inline void kithi_slices_encode(unsigned k, uint64_t slice, kithi_cells_layout layout, uint64_t capacity,

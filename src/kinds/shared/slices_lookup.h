@@ -1,10 +1,10 @@
-/* filters/common/slices_lookup.h: the parameters of bloom and counting, and lookups. See filters/common/slices.h for
+/* kinds/shared/slices_lookup.h: the parameters of bloom and counting, and lookups. See kinds/shared/slices.h for
  * the layout, and lookup.h for the rules of this header. */
 #ifndef KITHI_FILTERS_SLICES_LOOKUP_H
 #define KITHI_FILTERS_SLICES_LOOKUP_H
 
 #include "core/mix.h"
-#include "filters/common/cells_lookup.h"
+#include "kinds/shared/cells_lookup.h"
 
 enum { KITHI_PARAM_K, KITHI_PARAM_SLICE, KITHI_PARAM_LAYOUT };
 #define KITHI_SLICES_PARAMS_MASK                                                                                       \

@@ -1,6 +1,6 @@
-/* filters/common/window_search.h: the short search, with which overlap first looks for a free slot. See
- * filters/overlap.c for windows, and filters/common/cuckoo_search.h for the general search, which follows if the short
- * search finds nothing.
+/* kinds/shared/window_search.h: the short search, with which overlap first looks for a free slot. See
+ * kinds/overlap/overlap.c for windows, and kinds/shared/cuckoo_search.h for the general search, which follows if the
+ * short search finds nothing.
  *
  * Most searches end soon: while a filter is filled to its capacity, 60% of them examine at most two windows. The sets
  * of the general search would cost more than such a search itself, so the short search has none. It examines the same
@@ -29,7 +29,7 @@
 #ifndef KITHI_FILTERS_WINDOW_SEARCH_H
 #define KITHI_FILTERS_WINDOW_SEARCH_H
 
-#include "filters/common/cuckoo.h"
+#include "kinds/shared/cuckoo_kinds.h"
 
 /* An item of the queue: an entry to examine. It is queued because another entry P (or the new key) could move to its
  * slot, within a window of P.

@@ -17,9 +17,9 @@
  * is rebuilt. Each attempt of a rebuild does at most the same work for each key. A put may also make a pass over the
  * table to recompute the overflow bits, but only after more removals than a quarter of the number of slots. */
 #include "format/format.h"
-#include "tables/cuckoo_find.h"
-#include "tables/cuckoo_rebuild.h"
-#include "tables/cuckoo_words.h"
+#include "tables/cuckoo/find.h"
+#include "tables/cuckoo/rebuild.h"
+#include "tables/cuckoo/words.h"
 
 static const kith_option OPTIONS[] = {
     [KITHI_CUCKOO_TABLE_OPTION_LAYOUT] = {"layout", "one|two", "one",

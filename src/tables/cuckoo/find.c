@@ -6,7 +6,7 @@
  * prefetches the tags of each key's first bucket. The second one prefetches the first record whose tag matches or, if
  * none does and the overflow bit is set, the tags of the second bucket. The third pass prefetches the matching records
  * in second buckets. The last one compares the keys. */
-#include "tables/cuckoo_find.h"
+#include "tables/cuckoo/find.h"
 
 /* There is one body for lookups, which takes the shape of the table as an argument. It is inlined twice: with the
  * constant DEFAULT_SHAPE, for tables that have it (default_shape in kithi_cuckoo_table), and with a variable shape, for

@@ -1,9 +1,9 @@
-/* tables/cuckoo_find.h: lookups in a cuckoo table. kithi_cuckoo_table_find() is for put and remove; the others are
+/* tables/cuckoo/find.h: lookups in a cuckoo table. kithi_cuckoo_table_find() is for put and remove; the others are
  * functions of table_kind.h. */
 #ifndef KITHI_TABLES_CUCKOO_FIND_H
 #define KITHI_TABLES_CUCKOO_FIND_H
 
-#include "tables/cuckoo_slots.h"
+#include "tables/cuckoo/slots.h"
 
 #define KITHI_CUCKOO_TABLE_NO_SLOT UINT64_MAX
 

@@ -24,7 +24,7 @@
  *     evict=last      a walk begins only if all buckets of the key are full
  *     evict=first     the walk begins at once: it evicts an entry as soon as the bucket in which it starts is full,
  *                     even if other buckets of the key are not */
-#include "tables/cuckoo_insert.h"
+#include "tables/cuckoo/insert.h"
 
 #include <assert.h>
 #include <math.h>

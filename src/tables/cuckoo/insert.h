@@ -1,8 +1,8 @@
-/* tables/cuckoo_insert.h: inserts a key into a cuckoo table, moving other keys if necessary. */
+/* tables/cuckoo/insert.h: inserts a key into a cuckoo table, moving other keys if necessary. */
 #ifndef KITHI_TABLES_CUCKOO_INSERT_H
 #define KITHI_TABLES_CUCKOO_INSERT_H
 
-#include "tables/cuckoo_slots.h"
+#include "tables/cuckoo/slots.h"
 
 /* The maximum number of buckets that a search reads. With d = 2 and b = 4, in a hundred tables of 10^5 slots, no search
  * with this limit failed at a load below 97.7%. */

@@ -29,13 +29,13 @@
  * If the number of keys is known in advance (capacity, reserve), slots are allocated such that their load will be at
  * most RESERVED_LOAD, unless the option `load` is given. Filling the slots up to 95% would take many moves, and fewer
  * keys would be in their first bucket. */
-#include "tables/cuckoo_rebuild.h"
+#include "tables/cuckoo/rebuild.h"
 
 #include <assert.h>
 #include <math.h>
 
 #include "format/format.h"
-#include "tables/cuckoo_insert.h"
+#include "tables/cuckoo/insert.h"
 
 #define REHASHES_MAX 3
 #define GROWTHS_MAX 8

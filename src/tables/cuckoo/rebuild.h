@@ -1,8 +1,8 @@
-/* tables/cuckoo_rebuild.h: creates cuckoo tables, and rebuilds them in new memory, larger or with new functions. */
+/* tables/cuckoo/rebuild.h: creates cuckoo tables, and rebuilds them in new memory, larger or with new functions. */
 #ifndef KITHI_TABLES_CUCKOO_REBUILD_H
 #define KITHI_TABLES_CUCKOO_REBUILD_H
 
-#include "tables/cuckoo_slots.h"
+#include "tables/cuckoo/slots.h"
 
 #define KITHI_CUCKOO_TABLE_BUCKETS_MIN 4
 

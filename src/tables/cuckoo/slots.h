@@ -1,4 +1,4 @@
-/* tables/cuckoo_slots.h: the memory layout of a cuckoo table, and the buckets of a key.
+/* tables/cuckoo/slots.h: the memory layout of a cuckoo table, and the buckets of a key.
  *
  *     records   | bucket 0: b records of 16 or 24 bytes | bucket 1 | …       four of 16 bytes are one cache line
  *     tags      | bucket 0: b tag bytes                 | bucket 1 | …       | at least 8 zeros |
@@ -33,7 +33,7 @@
 
 #include "core/function.h"
 #include "core/mix.h"
-#include "tables/common/record.h"
+#include "tables/shared/record.h"
 
 #define KITHI_CUCKOO_TABLE_D_MAX 4
 #define KITHI_CUCKOO_TABLE_B_MAX 8

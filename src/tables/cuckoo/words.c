@@ -16,9 +16,9 @@
  * bits for tag and class are the hash value itself, so functions of cuckoo_slots.h get it as `tag_bits`.
  *
  * Each function has one body, which takes the family as a constant and is inlined into one function per family. */
-#include "tables/cuckoo_words.h"
+#include "tables/cuckoo/words.h"
 
-#include "tables/cuckoo_rebuild.h"
+#include "tables/cuckoo/rebuild.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))

@@ -1,11 +1,11 @@
-/* tables/common/record.h: reads and writes records. table_kind.h describes their layout. */
+/* tables/shared/record.h: reads and writes records. table_kind.h describes their layout. */
 #ifndef KITHI_TABLES_RECORD_H
 #define KITHI_TABLES_RECORD_H
 
 #include <string.h>
 
 #include "core/bits.h"
-#include "table_kind.h"
+#include "tables/table_kind.h"
 
 /* Returns a key of 4 or 8 bytes, read as a little-endian integer. */
 static inline uint64_t kithi_key_word(const kithi_key *key) {

@@ -1,6 +1,6 @@
 /* A removal takes two copies of a key; a batch forgets its last key; a merge that fails changes the count. */
 #include "fuzz/faults/faults.h"
-#include "kind.h"
+#include "kinds/kind.h"
 
 kith_status __real_kith_filter_remove_digest(kith_filter *filter, uint64_t digest);
 kith_status __wrap_kith_filter_remove_digest(kith_filter *filter, uint64_t digest);

@@ -1,8 +1,8 @@
 /* A closing quote may be followed by anything; numbers and strings of JSON have the same keys; keys longer than a block
  * have a digest of their own. */
-#include "cli/input_json.h"
-#include "cli/input_key.h"
-#include "cli/input_stream.h"
+#include "cli/input/parse_json.h"
+#include "cli/input/key.h"
+#include "cli/input/stream.h"
 #include "fuzz/faults/faults.h"
 
 key_quotes __real_key_quotes_of(const char *line, size_t line_bytes, char delim);

@@ -1,6 +1,6 @@
 /* Damage to a synced record is taken for the end of the journal; a batch without its end is applied. */
 #include "fuzz/faults/faults.h"
-#include "store/journal.h"
+#include "file/journal.h"
 
 kith_status __real_kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced);
 kith_status __wrap_kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced);

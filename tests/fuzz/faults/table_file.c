@@ -1,6 +1,6 @@
 /* A table that was refused leaves its memory behind. */
 #include "fuzz/faults/faults.h"
-#include "table_kind.h"
+#include "tables/table_kind.h"
 
 void __real_kithi_table_drop(kith_table *t);
 void __wrap_kithi_table_drop(kith_table *t);
