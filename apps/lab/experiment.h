@@ -28,6 +28,7 @@
 #ifndef LAB_EXPERIMENT_H
 #define LAB_EXPERIMENT_H
 
+#include <kith/inspect.h>
 #include <kith/kith.h>
 
 #include "claim.h"

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include <kith/inspect.h>
 #include <kith/kith.h>
 
 #include "trace.h"

@@ -68,17 +68,13 @@ static void draw(example *x, const uint64_t *cells, const uint64_t *before) {
     print(x, "\n");
 }
 
-/* Creates a filter of 6 buckets of 4 entries of 12 bits. The planner has none that can be filled completely. */
-/* Returns NULL, and has recorded why, if there is no filter. */
+/* Creates a filter of 6 buckets of 4 entries of 12 bits. The planner has none that can be filled completely.
+ * Returns NULL, and has recorded why, if there is no filter. */
 static kith_filter *create_filter(example *x, uint64_t seed) {
     const geometry g = {ENTRIES, 12, BUCKETS / 2, 1, false};
-    uint8_t block[1024] = {0};
+    const kith_filter_parameters parameters = geometry_parameters(&g, GEOMETRY_HALVES, KICKS_MAX, 0, seed);
     kith_filter *f = NULL;
-    if (!check(x, geometry_block_bytes(&g, 0) <= sizeof block, "a filter of 6 buckets is too large"))
-        return NULL;
-    geometry_write_as(&g, GEOMETRY_HALVES, KICKS_MAX, 0, seed, block);
-    kith_status status = kith_filter_view(block, geometry_block_bytes(&g, 0), KITH_OPEN_COPY, NULL, &f);
-    return check_status(x, status) ? f : NULL;
+    return check_status(x, kith_filter_make(&parameters, NULL, &f)) ? f : NULL;
 }
 
 static void name_of(const example *x, unsigned i, char name[NAME_BYTES]) {

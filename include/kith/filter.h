@@ -506,29 +506,6 @@ KITH_API const char *kith_filter_note(const kith_filter *filter, const char *nam
  * Cost: a copy of the whole filter, so put notes that are known beforehand into the spec of kith_filter_create(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, const kith_note *notes, size_t count);
 
-/* ---- looking inside: for experiments and for teaching ---- */
-
-/* Called for each cell that a lookup reads, in order. `cell` is its index, `holds` is its content, and `wanted` is what
- * it holds if the key is in the set:
- *   bits and counters  `wanted` is 1; a counter may also hold more. The calls end with the first cell that is 0
- *   cuckoo kinds       one call per slot of both buckets, the first bucket first. `wanted` is the fingerprint of the
- *                      key; in overlap it is fingerprint * 2, plus 1 in the second slot of a window
- *   fuse, ribbon       one call per cell of the key. `wanted` is what this cell would have to hold, with the other
- *                      cells as they are, for their XOR to be the fingerprint of the key. So `holds` equals `wanted` in
- *                      all of the calls or in none. (Exceptions are keys in the stash of a ribbon filter, a short and
- *                      usually empty list of digests that did not fit into its cells: they are in the set, but `holds`
- *                      differs from `wanted` in all calls)
- *   layers             the newest layer first, each as above, until one of them may have the key. A layer's cells are
- *                      numbered after those of all older layers */
-typedef void (*kith_look)(void *context, uint64_t cell, uint64_t holds, uint64_t wanted);
-
-/* Like kith_filter_has_digest(), and calls `look` for every cell that it reads. Slow. */
-KITH_API bool kith_filter_look(const kith_filter *filter, uint64_t digest, kith_look look, void *context);
-
-/* Returns the content of a cell, 0 … cells - 1 of kith_filter_stats, as kith_look gets it in `holds`. 0 means an empty
- * cell, except in static kinds, where 0 is a value like any other. */
-KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
-
 /* ---- bytes ----
  *
  * A filter is one block of bytes (docs/format.md), the same in memory, in a file and on the wire, on every machine.

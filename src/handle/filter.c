@@ -27,16 +27,6 @@ void kith_filter_digest_packed(const kith_filter *f, const void *keys, size_t ke
     kith_digest_packed(&f->head.hash, keys, key_bytes, n, digests);
 }
 
-bool kith_filter_look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
-    assert(f != NULL && report != NULL);
-    return kithi_look(f, digest, report, context);
-}
-
-uint64_t kith_filter_cell(const kith_filter *f, uint64_t cell) {
-    assert(f != NULL && cell < f->shape.cells);
-    return kithi_cell(f, cell);
-}
-
 /* ---- one key ---- */
 
 /* True if a change needs no checks: start_change() has succeeded, and since then the filter was not sealed and no adder

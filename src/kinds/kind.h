@@ -18,7 +18,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 
-#include <kith/filter.h>
+#include <kith/inspect.h>
 
 #include "core/alloc.h"
 #include "core/cpu.h"

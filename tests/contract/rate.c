@@ -10,6 +10,8 @@
  * 5% if the rate is 1% or more, and by 10% if it is 0.1%: 10^4 false positives have a standard error of 1%. */
 #include <math.h>
 
+#include <kith/inspect.h>
+
 #include "contract/contract.h"
 
 #define Z 5.0

@@ -4,6 +4,8 @@
 #endif
 #include <sys/mman.h>
 
+#include <kith/inspect.h>
+
 #include "contract/contract.h"
 
 /* Returns how many times larger a filter of this variant becomes when it grows for the first time; 1 if it does not

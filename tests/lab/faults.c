@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <kith/inspect.h>
 #include <kith/kith.h>
 #include <lab/cuckoo_filter/semi_sorted.h>
 #include <lab/lab.h>

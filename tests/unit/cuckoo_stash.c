@@ -1,5 +1,6 @@
 /* Tests the stash of the cuckoo kinds (kinds/shared/cuckoo_stash.h) with filters so small that keys with the same
  * places and the same fingerprint are found by trying digests. */
+#include <kith/inspect.h>
 #include <kith/kith.h>
 
 #include "check.h"

@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 
+#include <kith/inspect.h>
 #include <kith/kith.h>
 
 #include "folder.h"
@@ -226,6 +227,8 @@ SIMPLE_CALL(filter_of_numbers, kith_filter_of_numbers((const uint64_t[]){1, 2}, 
 SIMPLE_CALL(filter_load, kith_filter_load(path_of("plain"), &at->filter))
 SIMPLE_CALL(filter_add_string, kith_filter_add_string(at->layers, "key"))
 SIMPLE_CALL(filter_add_number, kith_filter_add_number(at->layers, 2000))
+CALL(filter_make, const kith_filter_parameters parameters = {.kind = "cuckoo", .values = {12, 3, 1, 4}, .rate = .5};
+     return kith_filter_make(&parameters, &at->allocator, &at->filter);)
 CALL(filter_create_like, return kith_filter_create_like(at->cuckoo, &at->allocator, &at->filter);)
 CALL(filter_clone, return kith_filter_clone(at->grown, &at->allocator, &at->filter);)
 CALL(filter_build, kith_filter_spec spec = spec_of("fuse", 0);
@@ -336,20 +339,61 @@ static const struct {
 } CALLS[] = {
 #define LISTED(name)                                                                                                   \
     { "kith_" #name, try_##name }
-    LISTED(filter_create),     LISTED(filter_create_like), LISTED(filter_clone),      LISTED(filter_build),
-    LISTED(filter_add),        LISTED(filter_add_digest),  LISTED(filter_add_many),   LISTED(filter_clear),
-    LISTED(filter_set_notes),  LISTED(filter_merge),       LISTED(filter_view),       LISTED(filter_adopt),
-    LISTED(filter_open),       LISTED(filter_open_fd),     LISTED(filter_save),       LISTED(filter_bytes),
-    LISTED(filter_write),      LISTED(adder_open),         LISTED(table_create),      LISTED(table_put),
-    LISTED(table_put_many),    LISTED(table_reserve),      LISTED(table_open),        LISTED(table_save),
-    LISTED(exact_create),      LISTED(exact_add),          LISTED(function_draw),     LISTED(builder_open),
-    LISTED(builder_open_like), LISTED(builder_add_many),   LISTED(builder_add_keys),  LISTED(builder_end_input),
-    LISTED(builder_each),      LISTED(builder_finish),     LISTED(store_create),      LISTED(store_convert),
-    LISTED(store_open),        LISTED(store_open_fd),      LISTED(store_add),         LISTED(store_add_digest),
-    LISTED(store_add_many),    LISTED(store_refresh),      LISTED(store_replace),     LISTED(store_rollback),
-    LISTED(store_checkpoint),  LISTED(store_verify),       LISTED(store_close_plain), LISTED(repair),
-    LISTED(filter_new),        LISTED(filter_of_strings),  LISTED(filter_of_numbers), LISTED(filter_load),
-    LISTED(filter_add_string), LISTED(filter_add_number),
+    LISTED(filter_create),
+    LISTED(filter_make),
+    LISTED(filter_create_like),
+    LISTED(filter_clone),
+    LISTED(filter_build),
+    LISTED(filter_add),
+    LISTED(filter_add_digest),
+    LISTED(filter_add_many),
+    LISTED(filter_clear),
+    LISTED(filter_set_notes),
+    LISTED(filter_merge),
+    LISTED(filter_view),
+    LISTED(filter_adopt),
+    LISTED(filter_open),
+    LISTED(filter_open_fd),
+    LISTED(filter_save),
+    LISTED(filter_bytes),
+    LISTED(filter_write),
+    LISTED(adder_open),
+    LISTED(table_create),
+    LISTED(table_put),
+    LISTED(table_put_many),
+    LISTED(table_reserve),
+    LISTED(table_open),
+    LISTED(table_save),
+    LISTED(exact_create),
+    LISTED(exact_add),
+    LISTED(function_draw),
+    LISTED(builder_open),
+    LISTED(builder_open_like),
+    LISTED(builder_add_many),
+    LISTED(builder_add_keys),
+    LISTED(builder_end_input),
+    LISTED(builder_each),
+    LISTED(builder_finish),
+    LISTED(store_create),
+    LISTED(store_convert),
+    LISTED(store_open),
+    LISTED(store_open_fd),
+    LISTED(store_add),
+    LISTED(store_add_digest),
+    LISTED(store_add_many),
+    LISTED(store_refresh),
+    LISTED(store_replace),
+    LISTED(store_rollback),
+    LISTED(store_checkpoint),
+    LISTED(store_verify),
+    LISTED(store_close_plain),
+    LISTED(repair),
+    LISTED(filter_new),
+    LISTED(filter_of_strings),
+    LISTED(filter_of_numbers),
+    LISTED(filter_load),
+    LISTED(filter_add_string),
+    LISTED(filter_add_number),
 };
 
 /* Makes the call once more. A store that was created, but not opened, is opened now. */

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <kith/inspect.h>
 #include <kith/kith.h>
 
 #include "check.h"
@@ -73,6 +74,7 @@ static kith_table *table;
     X(drop(kith_filter_plan_of(no_filter, &(kith_plan)KITH_PLAN_INIT)))                                                \
     X(drop(kith_filter_check(no_filter, NULL)))                                                                        \
     X((void)kith_filter_look(no_filter, 1, look, NULL))                                                                \
+    X(drop(kith_filter_make(NULL, NULL, &filter)))                                                                     \
     X((void)kith_filter_cell(no_filter, 0))                                                                            \
     X(drop(kith_filter_bytes(no_filter, &bytes, &size)))                                                               \
     X(drop(kith_filter_save(no_filter, "x")))                                                                          \

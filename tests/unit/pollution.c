@@ -18,6 +18,7 @@
  * The model of layers is that of the first layer; layers grow instead of returning KITH_E_FULL. Kinds that store
  * fingerprints, such as cuckoo and the static kinds, have no model, and keys with unused cells do not exist for them.
  * The static kinds are built from the attacker's keys. */
+#include <kith/inspect.h>
 #include <kith/kith.h>
 
 #include "check.h"

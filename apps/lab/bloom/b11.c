@@ -10,8 +10,7 @@
 
 #include "bloom.h"
 
-enum { HEADER = 192 }; /* docs/format.md: the body begins after the header; bit i is bit i % 8 of byte i / 8 */
-
+/* Bit i is bit i % 8 of byte i / 8 of the body (docs/format.md). */
 static void clear_bit(void *body, uint64_t cell, uint64_t holds, uint64_t wanted) {
     (void)holds;
     (void)wanted;
@@ -31,7 +30,8 @@ static uint64_t lost_by_clearing(lab *l, bloom_shape shape, uint64_t deleted) {
     for (uint64_t i = 0; i < deleted; i++) {
         uint64_t digest;
         lab_digests(l, f, i, 1, &digest);
-        lab_require(l, kith_filter_look(f, digest, clear_bit, copy + HEADER), "a key that was added is not found");
+        lab_require(l, kith_filter_look(f, digest, clear_bit, copy + KITH_FILTER_BODY_AT),
+                    "a key that was added is not found");
     }
     lab_must(l, kith_filter_view(copy, byte_count, KITH_OPEN_LAZY, NULL, &cleared), "opening the bytes");
     lab_keep(l, cleared);

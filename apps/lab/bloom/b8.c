@@ -9,7 +9,7 @@
 
 static const char *const KINDS[] = {"bloom", "blocked", "counting", "blocked_counting"};
 
-enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS, HEADER = 192 };
+enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
 
 /* Counts the cells that differ, plus the bytes after the header that differ. */
 static uint64_t differences(lab *l, kith_filter *a, kith_filter *b) {
@@ -21,7 +21,7 @@ static uint64_t differences(lab *l, kith_filter *a, kith_filter *b) {
     lab_must(l, kith_filter_bytes(a, &a_bytes, &a_count), "reading the bytes");
     lab_must(l, kith_filter_bytes(b, &b_bytes, &b_count), "reading the bytes");
     lab_require(l, a_count == b_count, "two filters of one shape have different sizes");
-    for (size_t i = HEADER; i < a_count; i++)
+    for (size_t i = KITH_FILTER_BODY_AT; i < a_count; i++)
         count += ((const uint8_t *)a_bytes)[i] != ((const uint8_t *)b_bytes)[i];
     return count;
 }

@@ -4,6 +4,8 @@
  * fingerprint. So 2b copies fit into an empty filter, and the next one is refused. A refusal changes no byte of the
  * filter, whether the reason is too many copies or no free slot. The experiment compares the whole block including its
  * checksums. Finally the copies are removed one by one. */
+#include <string.h>
+
 #include "geometry.h"
 
 typedef struct layout {

@@ -2,8 +2,7 @@
  *
  * The planner leaves some slots unused, so a planned filter reaches its capacity before its slots run out. To see what
  * a filter does beyond that point, or with fingerprints narrower than the planner would choose, the experiments use
- * filters whose blocks are written here, byte by byte as docs/format.md describes them (kinds 4 and 5). Their capacity
- * is the number of their slots.
+ * filters of given parameters (kith/inspect.h; docs/format.md lists them). Their capacity is the number of their slots.
  *
  * They have no stash, unless the experiment is about it: with a stash, keys of one class that do not fit in its slots
  * are not refused until the stash is full.
@@ -12,8 +11,6 @@
  * apart. For kind `overlap`, read window for bucket. */
 #ifndef LAB_GEOMETRY_H
 #define LAB_GEOMETRY_H
-
-#include <string.h>
 
 #include <lab/experiment.h>
 
@@ -61,63 +58,25 @@ static inline double geometry_threshold(unsigned b) {
     return low / (2 * b * lab_poisson_above(low, b - 1));
 }
 
-static inline void geometry_put(uint8_t *at, uint64_t value, unsigned bytes) {
-    for (unsigned i = 0; i < bytes; i++)
-        at[i] = (uint8_t)(value >> (8 * i));
-}
-
-enum { GEOMETRY_HEADER = 192, GEOMETRY_CHUNK = 65536 };
-
-static inline uint64_t geometry_body_bytes(const geometry *g, uint64_t stash) {
-    unsigned slot_bits = g->f + (g->b == 0);
-    uint64_t after_slots = stash > 1 ? 8 * stash : 8;
-    return g->regions * (((geometry_region_slots(g) * slot_bits + 7) / 8 + after_slots + 63) / 64 * 64);
-}
-
-/* The size of the block of an empty filter. */
-static inline uint64_t geometry_block_bytes(const geometry *g, uint64_t stash) {
-    uint64_t body = geometry_body_bytes(g, stash);
-    return GEOMETRY_HEADER + body + 8 * ((body + GEOMETRY_CHUNK - 1) / GEOMETRY_CHUNK);
-}
-
 enum { GEOMETRY_HALVES, GEOMETRY_SIMPLE, GEOMETRY_XOR };
 
-/* Writes the block of an empty filter into memory that is all zero. `max` is the limit of its random walks; 0: it
- * searches. `stash` is the number of entries for which each of its stashes has space. */
-static inline void geometry_write_as(const geometry *g, unsigned alternate, uint64_t max, uint64_t stash, uint64_t seed,
-                                     uint8_t *block) {
-    static const uint8_t SIGNATURE[8] = {0x8b, 'K', 'I', 'T', 'H', '\r', '\n', 0x1a};
-    enum { CAPACITY = 64, RATE = 72, BODY = 96, PARAMETERS = 104 };
-    const kith_hash checksum = {KITH_HASH_XXH3, 0, {0}};
-    uint64_t body = geometry_body_bytes(g, stash), chunks = (body + GEOMETRY_CHUNK - 1) / GEOMETRY_CHUNK;
-    const uint64_t parameters[] = {g->f + (g->b == 0), g->half, g->regions, g->b, alternate, max, stash};
-    uint8_t *sums = block + GEOMETRY_HEADER + body;
-    memcpy(block, SIGNATURE, sizeof SIGNATURE);
-    geometry_put(block + 8, 1, 2);
-    geometry_put(block + 10, g->b != 0 ? 4 : 5, 2);
-    geometry_put(block + 12, GEOMETRY_HEADER, 2);
-    geometry_put(block + 40, seed, 8);
-    geometry_put(block + CAPACITY, geometry_slots(g), 8);
-    geometry_put(block + RATE, UINT64_C(0x3fe0000000000000), 8); /* 0.5; nothing depends on it */
-    geometry_put(block + BODY, body, 8);
-    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
-        geometry_put(block + PARAMETERS + 8 * i, parameters[i], 8);
-    for (uint64_t i = 0; i < chunks; i++) {
-        uint64_t length = body - i * GEOMETRY_CHUNK < GEOMETRY_CHUNK ? body - i * GEOMETRY_CHUNK : GEOMETRY_CHUNK;
-        geometry_put(sums + 8 * i, kith_digest(&checksum, block + GEOMETRY_HEADER + i * GEOMETRY_CHUNK, length), 8);
-    }
-    geometry_put(block + 176, kith_digest(&checksum, sums, 8 * chunks), 8);
-    geometry_put(block + 184, kith_digest(&checksum, block, 184), 8);
+/* The parameters of an empty filter. `max` is the limit of its random walks; 0: it searches. `stash` is the number of
+ * entries for which each of its stashes has space. */
+static inline kith_filter_parameters geometry_parameters(const geometry *g, unsigned alternate, uint64_t max,
+                                                         uint64_t stash, uint64_t seed) {
+    return (kith_filter_parameters){
+        .kind = g->b != 0 ? "cuckoo" : "overlap",
+        .values = {g->f + (g->b == 0), g->half, g->regions, g->b, alternate, max, stash},
+        .rate = 0.5, /* nothing depends on it */
+        .hash = {KITH_HASH_XXH3, seed, {0}},
+    };
 }
 
 static inline kith_filter *geometry_filter_as(lab *l, const geometry *g, unsigned alternate, uint64_t max,
                                               uint64_t stash) {
-    uint64_t block_bytes = geometry_block_bytes(g, stash);
-    uint8_t *block = lab_take(l, block_bytes);
-    geometry_write_as(g, alternate, max, stash, lab_random(l), block);
+    const kith_filter_parameters parameters = geometry_parameters(g, alternate, max, stash, lab_random(l));
     kith_filter *filter = NULL;
-    lab_must(l, kith_filter_view(block, block_bytes, KITH_OPEN_COPY, NULL, &filter), "reading a filter");
-    lab_drop(l, block);
+    lab_must(l, kith_filter_make(&parameters, NULL, &filter), "making a filter");
     return lab_keep(l, filter);
 }
 

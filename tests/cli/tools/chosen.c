@@ -8,6 +8,7 @@
  *
  * FILE is an empty filter of a Bloom kind. Candidates are decimal numbers, tried in order. The cells of a candidate are
  * determined by adding it to a scratch filter of the same size, in which a lookup then reads all of them. */
+#include <kith/inspect.h>
 #include <kith/kith.h>
 
 #include <stdio.h>
