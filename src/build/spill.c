@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "os/uninterrupted.h"
+#include "os/posix/uninterrupted.h"
 #include "os/errno_status.h"
 
 enum { IO_BYTES_MAX = 1 << 30 }; /* of one read or write; some systems reject more than INT_MAX */

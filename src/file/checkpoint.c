@@ -10,7 +10,7 @@
  *     map the new file
  *     replace FILE-journal                   snapshot 15     base 15, no records
  *
- * Each replacement is atomic, and durable when it returns (os/replace.c). Between the two replacements, all records
+ * Each replacement is atomic, and durable when it returns (os/replace.h). Between the two replacements, all records
  * of the journal are in the snapshot; whoever opens the store skips them. So a crash at any point leaves a store with
  * all operations, and none of them is applied twice.
  *

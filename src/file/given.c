@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/structs.h"
-#include "os/uninterrupted.h"
+#include "os/posix/uninterrupted.h"
 #include "file/file.h"
 #include "os/errno_status.h"
 #include "format/format.h"

@@ -15,7 +15,7 @@
 
 #include "core/alloc.h"
 #include "format/format.h"
-#include "file/files.h"
+#include "os/files.h"
 
 #define KITHI_JOURNAL_HEADER_BYTES 64
 #define KITHI_RECORD_HEADER_BYTES 40

@@ -10,8 +10,8 @@
  *   EOVERFLOW               KITH_E_TOO_LARGE     the file's size does not fit this machine's types
  *   all others              KITH_E_IO            the caller can read errno for the reason
  */
-#ifndef KITHI_FORMAT_ERRNO_STATUS_H
-#define KITHI_FORMAT_ERRNO_STATUS_H
+#ifndef KITHI_OS_ERRNO_STATUS_H
+#define KITHI_OS_ERRNO_STATUS_H
 
 #include <errno.h>
 

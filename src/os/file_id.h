@@ -1,6 +1,6 @@
 /* os/file_id.h: tells whether a name still refers to the same file with the same content. */
-#ifndef KITHI_FORMAT_FILE_ID_H
-#define KITHI_FORMAT_FILE_ID_H
+#ifndef KITHI_OS_FILE_ID_H
+#define KITHI_OS_FILE_ID_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,8 +10,8 @@
  *
  * The functions with _fd at the end of their names take a file that is open for reading instead of its path. They read
  * it from its beginning, do not move its offset and do not close it. */
-#ifndef KITHI_FORMAT_MAP_H
-#define KITHI_FORMAT_MAP_H
+#ifndef KITHI_OS_MAP_H
+#define KITHI_OS_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>

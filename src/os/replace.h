@@ -4,8 +4,8 @@
  * and the records of a journal, which are appended (file/journal.c). Other files are never changed in place: a process
  * that has the old file open or mapped keeps the complete old file until it closes it, and a process that opens the
  * name sees the complete old file or the complete new one. */
-#ifndef KITHI_FORMAT_REPLACE_H
-#define KITHI_FORMAT_REPLACE_H
+#ifndef KITHI_OS_REPLACE_H
+#define KITHI_OS_REPLACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "splitmix.h"
-#include "file/files.h"
+#include "os/files.h"
 
 typedef enum disk_operation {
     DISK_NONE,

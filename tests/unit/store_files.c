@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "folder.h"
-#include "file/files.h"
+#include "os/files.h"
 
 #include <kith/store.h>
 

@@ -1,12 +1,12 @@
-/* file/files.h: the file operations of a store, behind a table of functions. The tests replace the table by files in
+/* os/files.h: the file operations of a store, behind a table of functions. The tests replace the table by files in
  * memory that fail, or lose everything that was not synced, at any operation.
  *
  * Files and folders are numbers like file descriptors, at least 0. Unless a comment says otherwise, a function returns
  * -1 on failure, with the reason in errno. `open_folder`, `open`, `lock`, `read`, `write` and `truncate` may fail with
  * EINTR, and reads and writes may be short. The caller must then call again: the helpers at the end of this file do
- * that, and store.c for `open_folder` and `lock`. A failed sync must never be retried (os/replace.c says why). */
-#ifndef KITHI_STORE_FILES_H
-#define KITHI_STORE_FILES_H
+ * that, and store.c for `open_folder` and `lock`. A failed sync must never be retried (os/posix/replace.c says why). */
+#ifndef KITHI_OS_FILES_H
+#define KITHI_OS_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>

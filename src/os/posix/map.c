@@ -31,7 +31,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/uninterrupted.h"
+#include "os/posix/uninterrupted.h"
 #include "os/errno_status.h"
 
 enum { READ_BYTES_MAX = 1 << 30 }; /* Linux shortens a read to 2 GiB - 4 KiB, other systems reject more than INT_MAX */

@@ -1,12 +1,12 @@
-/* os/uninterrupted.h: system calls that are repeated if a signal interrupts them.
+/* os/posix/uninterrupted.h: system calls that are repeated if a signal interrupts them.
  *
  * A program that handles signals without SA_RESTART gets EINTR from calls that can block: opening a file on a network
  * file system or a FIFO, locking, drawing the first random bytes after the system has started. Nothing has happened
- * then, and the call can be repeated. fsync and close are different, and are never repeated (os/replace.c).
+ * then, and the call can be repeated. fsync and close are different, and are never repeated (os/posix/replace.c).
  *
  * The file that includes this header must define _GNU_SOURCE and _FILE_OFFSET_BITS first. */
-#ifndef KITHI_CORE_UNINTERRUPTED_H
-#define KITHI_CORE_UNINTERRUPTED_H
+#ifndef KITHI_OS_UNINTERRUPTED_H
+#define KITHI_OS_UNINTERRUPTED_H
 
 #include <errno.h>
 #include <fcntl.h>

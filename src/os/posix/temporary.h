@@ -1,7 +1,7 @@
-/* os/temporary.h: the names of temporary files, and the removal of those that killed processes have left. Only for
- * os/replace.c. */
-#ifndef KITHI_FORMAT_TEMPORARY_H
-#define KITHI_FORMAT_TEMPORARY_H
+/* os/posix/temporary.h: the names of temporary files, and the removal of those that killed processes have left. Only
+ * for os/posix/replace.c. */
+#ifndef KITHI_OS_TEMPORARY_H
+#define KITHI_OS_TEMPORARY_H
 
 #include <stdbool.h>
 #include <sys/stat.h>

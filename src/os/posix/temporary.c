@@ -1,4 +1,4 @@
-/* The temporary files of os/replace.c:
+/* The temporary files of os/posix/replace.c:
  *
  *     .NAME.kith-q7k2vdxqn4it
  *                ^^^^^^ random
@@ -18,7 +18,7 @@
 #endif
 #define _FILE_OFFSET_BITS 64
 
-#include "os/temporary.h"
+#include "os/posix/temporary.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #include "core/hash.h"
-#include "os/uninterrupted.h"
+#include "os/posix/uninterrupted.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz234567" /* one case, because some file systems ignore case */
 static_assert(sizeof LETTERS == 32 + 1, "five bits per letter, without bias");

@@ -13,7 +13,7 @@
 #endif
 #define _FILE_OFFSET_BITS 64
 
-#include "file/files.h"
+#include "os/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "os/uninterrupted.h"
+#include "os/posix/uninterrupted.h"
 #include "os/errno_status.h"
 #include "os/replace.h"
 

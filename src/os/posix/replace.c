@@ -71,9 +71,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "os/uninterrupted.h"
+#include "os/posix/uninterrupted.h"
 #include "os/errno_status.h"
-#include "os/temporary.h"
+#include "os/posix/temporary.h"
 
 enum {
     LINKS_MAX = 40,            /* the limit of the kernel for one path */
