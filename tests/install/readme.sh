@@ -1,60 +1,65 @@
-#!/bin/sh
-# Tests that the commands of README.md for an installed library work as they are printed there.
-# usage: readme.sh CMAKE BUILD_DIR SOURCE_DIR CC
-set -eu
-cmake=$1 build=$2 source=$3 cc=$4
+#!/bin/bash
+# Tests that the programs of README.md compile with an installed library, by pkg-config and by CMake, and work. A block
+# without main() is the body of one.
+# usage: readme.sh CMAKE BUILD_DIR SOURCE_DIR COMPILER…    such as 'gcc -std=c11' 'g++ -std=c++17 -x c++'
+set -euo pipefail
+cmake=$1 build=$2 source=$3
+shift 3
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 fail() { echo "install.readme: $*" >&2; exit 1; }
 
-# Prints the blocks of a language in the section "An example", one after the other.
-blocks() { # LANGUAGE
-  awk -v language="$1" '
-    /^## / { here = $0 == "## An example" }
-    /^```/ { inside = here && $0 == "```" language; next }
-    inside' "$source/README.md"
+"$cmake" --install "$build" --prefix "$tmp/kith" >/dev/null
+libdir=$(dirname "$(find "$tmp/kith" -name libkith.a)")
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+cd "$tmp"
+awk '
+  /^```/ && inside { if (!whole) print "}" > file; close(file); inside = 0; next }
+  /^```c$/ { inside = 1; file = "c" ++count ".c"; header = "kith.h" }
+  /^```cpp$/ { inside = 1; file = "cpp" ++count ".cpp"; header = "kith.hpp" }
+  /^```/ { first = 1; next }
+  inside && first { whole = /^#include/; if (!whole) printf "#include <kith/%s>\nint main(void) {\n", header > file }
+  inside { print > file; first = 0 }' "$source/README.md"
+[ "$(ls c*.c)" = "$(printf 'c1.c\nc2.c\nc4.c')" ] && [ -f cpp3.cpp ] || fail "other programs:" ./*.c ./*.cpp
+[ "$(wc -l <c1.c)" -le 9 ] || fail "the first program has more than 9 lines"
+[ "$(wc -l <c2.c)" -le 6 ] || fail "the program with an array has more than 6 lines"
+
+works() { # PROGRAM
+  rm -f birds.kith
+  "$1" >out || fail "$1: exit $?"
+  case $1 in
+  *c1) [ "$(cat out)" = maybe ] || fail "$1 prints $(cat out)" ;;
+  *c2 | *cpp3) [ "$(head -c 5 birds.kith | tail -c 4)" = KITH ] || fail "$1 writes no filter" ;;
+  esac
 }
 
-# The commands find the build in build/release, and the compilers and CMake of this build as cc and cmake.
-mkdir "$tmp/bin" "$tmp/build" "$tmp/home"
-ln -s "$build" "$tmp/build/release"
-ln -s "$(command -v "$cc")" "$tmp/bin/cc"
-ln -s "$(command -v "$cmake")" "$tmp/bin/cmake"
-export PATH="$tmp/bin:$PATH" HOME="$tmp/home"
-unset PKG_CONFIG_PATH LD_LIBRARY_PATH
-cd "$tmp"
-blocks c >example.c
-
-# The first command is for a library that is installed where everybody looks; the second block names another place.
-blocks sh | sed -n '/^DIR=/,$p' >commands
-[ "$(grep -c '^cc ' commands)" = 3 ] || fail "README.md does not have the three ways to link"
-sh -eu commands >out 2>&1 || { cat out >&2; fail "the commands of README.md fail"; }
-[ "$(grep -c 'seen before' out)" = 3 ] || { cat out >&2; fail "the example did not run three times"; }
-
-mkdir by_cmake
-{
-  printf 'cmake_minimum_required(VERSION 3.21)\nproject(example LANGUAGES C)\nset(CMAKE_C_STANDARD 11)\n'
-  printf 'add_executable(example ../example.c)\n'
-  blocks cmake
-} >by_cmake/CMakeLists.txt
-for library in kith::kith kith::static; do
-  grep -q "$library" "$source/README.md" || fail "README.md does not name $library"
-  sed "s/kith::kith/$library/" by_cmake/CMakeLists.txt >lists && cp lists by_cmake/CMakeLists.txt
-  cmake -S by_cmake -B by_cmake/build -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$HOME/kith" >out 2>&1 &&
-    cmake --build by_cmake/build >>out 2>&1 || { cat out >&2; fail "$library"; }
-  ./by_cmake/build/example >/dev/null || fail "the example with $library: exit $?"
+count=0
+for compiler in "$@"; do
+  command -v "${compiler%% *}" >/dev/null || fail "${compiler%% *} is not installed"
+  case $compiler in
+  *++*) programs='c1.c c2.c cpp3.cpp c4.c' ;;
+  *) programs='c1.c c2.c c4.c' ;;
+  esac
+  for program in $programs; do
+    $compiler -Wall -Wextra -Werror "$program" $(pkg-config --cflags --libs kith) -Wl,-rpath,"$libdir" \
+      -o "by_${program%.*}" || fail "$compiler $program"
+    works "./by_${program%.*}"
+    count=$((count + 1))
+  done
 done
 
-# The address in kith.pc is that of a file that was installed, wherever the folder is moved.
-mv "$HOME/kith" "$HOME/moved"
-pc=$HOME/moved/lib/pkgconfig/kith.pc
-url=$(sed -n 's/^URL: //p' "$pc")
-case $url in
-file://*)
-  prefix=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --variable=prefix kith)
-  [ -f "$(printf '%s' "$url" | sed "s|^file://\${prefix}|$prefix|")" ] || fail "there is no $url in $prefix"
-  ;;
-https://?*) ;;
-*) fail "the URL of kith.pc is '$url'" ;;
-esac
-echo "3 ways with pkg-config, 2 with CMake"
+compiler=$1
+{
+  printf 'cmake_minimum_required(VERSION 3.21)\nproject(programs LANGUAGES C)\nfind_package(kith REQUIRED)\n'
+  for program in c1 c2 c4; do
+    printf 'add_executable(%s %s.c)\ntarget_link_libraries(%s kith::kith)\n' $program $program $program
+    printf 'add_executable(static_%s %s.c)\ntarget_link_libraries(static_%s kith::static)\n' $program $program $program
+  done
+} >CMakeLists.txt
+"$cmake" -S . -B by_cmake -DCMAKE_C_COMPILER="${compiler%% *}" -DCMAKE_C_FLAGS="${compiler#* }" \
+  -DCMAKE_PREFIX_PATH="$tmp/kith" >log 2>&1 && "$cmake" --build by_cmake >>log 2>&1 || { cat log >&2; fail CMake; }
+for program in c1 c2 c4 static_c1 static_c2 static_c4; do
+  works by_cmake/$program
+  count=$((count + 1))
+done
+echo "$count programs"

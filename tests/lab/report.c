@@ -152,13 +152,13 @@ static unsigned entries_of(const char *dir) {
     return count;
 }
 
-TEST(a_report_is_three_files) {
+TEST(a_report_is_five_files) {
     struct folder f = fresh_folder();
     lab_result *results = run_all();
     CHECK(lab_report_prepare(f.path) == NULL);
     CHECK(lab_report_write(f.path, results, COUNT, SETTINGS) == NULL);
     CHECK(lab_report_write(f.path, results, COUNT, SETTINGS) == NULL);
-    CHECK_EQ_U64(entries_of(f.path), 4);
+    CHECK_EQ_U64(entries_of(f.path), 5);
     lab_results_free(results, COUNT);
     remove_folder(&f);
 }
@@ -235,7 +235,7 @@ TEST(errors_name_the_path_and_leave_no_temporary_files) {
     (void)snprintf(file, sizeof file, "%s/index.html", f.path);
     CHECK(mkdir(file, 0777) == 0);
     CHECK(strcmp(lab_report_write(f.path, results, COUNT, SETTINGS), file) == 0 && errno == EISDIR);
-    CHECK_EQ_U64(entries_of(f.path), 5); /* file, the folder, and the three files that were renamed before it */
+    CHECK_EQ_U64(entries_of(f.path), 6); /* file, the folder, and the four files that were renamed before it */
     lab_results_free(results, COUNT);
     remove_folder(&f);
 }

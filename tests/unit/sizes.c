@@ -1,5 +1,5 @@
-/* Tests the README's table: a million keys at 0.1% are saved, and the size of the file and the rate of the mapped file
- * are measured. */
+/* Tests the table of docs/kinds.md: a million keys at 0.1% are saved, and the size of the file and the rate of the
+ * mapped file are measured. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

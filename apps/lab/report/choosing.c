@@ -13,7 +13,7 @@
 enum { DECADES = 9, STEPS_PER_DECADE = 8 }; /* rates from 10^(-1/8) to 10^-9 */
 
 /* Curves end at this many bits per key. blocked_counting needs up to a thousand, and would flatten all other curves. */
-#define BITS_MAX 80
+#define BITS_MAX 60
 
 static const lab_claim CHOOSING = {.id = "choosing", .title = "choosing a filter"};
 

@@ -62,15 +62,16 @@ static bool begins_group(const lab_result *results, size_t i) {
 /* ---- the head ---- */
 
 static void put_head(lab_text *t) {
-    text_put(t,
-             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-             "script-src 'unsafe-inline'\">\n"
-             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-             "<meta name=\"color-scheme\" content=\"light dark\">\n"
-             "<meta name=\"generator\" content=\"kith %s\">\n<title>kith lab: the theory, measured</title>\n<style>\n%s"
-             "</style>\n</head>\n<body>\n",
-             kith_version(), LAB_PAGE_CSS);
+    text_put(
+        t,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "script-src 'unsafe-inline'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n"
+        "<meta name=\"generator\" content=\"kith %s\">\n<title>kith lab: the theory, measured</title>\n<style>\n%s%s"
+        "</style>\n</head>\n<body>\n",
+        kith_version(), LAB_PLOT_CSS, LAB_PAGE_CSS);
 }
 
 static void put_run(lab_text *t, const lab_result *results, size_t count, lab_settings settings) {
@@ -147,7 +148,7 @@ static void put_choosing(lab_text *t, const lab_result *chart) {
              "<section id=\"choosing\">\n<h2>Choosing a filter</h2>\n"
              "<p>The chart shows the bits per key of each kind of filter at each false-positive rate, for a million "
              "keys. Nothing is measured here: the numbers come from the library's plans, which give the exact size of "
-             "a filter. Curves end at 80 bits per key. A filter that has no false negatives and a false-positive rate "
+             "a filter. Curves end at 60 bits per key. A filter that has no false negatives and a false-positive rate "
              "of ε needs at least log<sub>2</sub>(1/ε) bits per key.</p>\n");
     for (size_t i = 0; i < chart->plot_count; i++)
         plot_html(t, chart->plots[i], chart->claim->id, i + 1);

@@ -13,9 +13,11 @@
 #include <math.h>
 
 #include "axis.h"
+#include "parts.h"
 
 enum { WIDTH = 640, HEIGHT = 360, LEFT = 84, RIGHT = 624, TOP = 14, BOTTOM = 326 };
-enum { COLOURS = 8, X_MARKS = 6, Y_MARKS = 6 };
+enum { COLOURS = 10, X_MARKS = 6, Y_MARKS = 6 };
+enum { FILE_WIDTH = 930, LEGEND = 640, LEGEND_LINE = 22 }; /* in a file the legend is to the right of the frame */
 enum { CURVE_CIRCLES_MAX = 80 }; /* circles on a curve that show their values; more would overlap */
 enum { MANY_POINTS = 80 };       /* a series with this many points is drawn with small circles */
 
@@ -135,6 +137,9 @@ static void put_curve(lab_text *t, const frame *f, const lab_series *series) {
         drawing = placed;
     }
     text_put(t, "\"/>\n");
+}
+
+static void put_values(lab_text *t, const frame *f, const lab_series *series) {
     size_t every = (series->count + CURVE_CIRCLES_MAX - 1) / CURVE_CIRCLES_MAX;
     for (size_t i = 0; i < series->count; i += every)
         if (is_drawn(&series->points[i]))
@@ -203,10 +208,12 @@ void plot_html(lab_text *t, const lab_plot *plot, const char *claim, size_t numb
             if (plot->series[s]->is_curve == (points == 1))
                 continue;
             text_put(t, "<g class=\"s%u\">\n", colour_of(plot, s));
-            if (points == 0)
+            if (points == 0) {
                 put_curve(t, &f, plot->series[s]);
-            else
+                put_values(t, &f, plot->series[s]);
+            } else {
                 put_points(t, &f, plot->series[s]);
+            }
             text_put(t, "</g>\n");
         }
     text_put(t, "</svg>\n<div class=\"x\">");
@@ -214,4 +221,35 @@ void plot_html(lab_text *t, const lab_plot *plot, const char *claim, size_t numb
     text_put(t, "</div>\n");
     put_legend(t, plot);
     text_put(t, "</figure>\n");
+}
+
+/* ---- the file ---- */
+
+static void put_words(lab_text *t, double x, double y, const char *anchor, const char *words) {
+    text_put(t, "<text class=\"mark\" x=\"%g\" y=\"%g\" text-anchor=\"%s\">", x, y, anchor);
+    text_escaped(t, words);
+    text_put(t, "</text>\n");
+}
+
+void plot_svg(lab_text *t, const lab_plot *plot, const char *claim) {
+    enum { ABOVE = 24, BELOW = 24 }; /* space for the labels of the axes */
+    frame f = frame_of(plot);
+    text_put(t, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 %d %d %d\" role=\"img\" aria-label=\"", -ABOVE,
+             FILE_WIDTH, ABOVE + HEIGHT + BELOW);
+    text_escaped(t, plot->title);
+    text_put(t, "\" font-family=\"system-ui, sans-serif\">\n<style>\n%s</style>\n<g id=\"%s\">\n", LAB_PLOT_CSS, claim);
+    put_axes(t, &f);
+    put_words(t, LEFT, TOP - 12, "start", plot->y_label);
+    put_words(t, (LEFT + RIGHT) / 2.0, HEIGHT + BELOW - 10, "middle", plot->x_label);
+    double at = TOP + LEGEND_LINE / 2.0;
+    for (size_t s = 0; s < plot->count; s++)
+        if (plot->series[s]->is_curve) {
+            text_put(t, "<g class=\"s%u\">\n", colour_of(plot, s));
+            put_curve(t, &f, plot->series[s]);
+            text_put(t, "<path class=\"curve\" d=\"M%d %gh24\"/>", LEGEND, at);
+            put_words(t, LEGEND + 32, at + 5, "start", plot->series[s]->name);
+            text_put(t, "</g>\n");
+            at += LEGEND_LINE;
+        }
+    text_put(t, "</g>\n</svg>\n");
 }

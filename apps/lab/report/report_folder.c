@@ -8,17 +8,17 @@
 #include "csv.h"
 #include "files.h"
 #include "page.h"
+#include "plot.h"
 
 const char *lab_report_prepare(const char *dir) {
     return files_prepare(dir);
 }
 
 const char *lab_report_write(const char *dir, const lab_result *results, size_t count, lab_settings settings) {
-    enum { FINDINGS, POINTS, DOCUMENTS, PAGE, FILES };
+    enum { FINDINGS, POINTS, DOCUMENTS, CHOOSING, PAGE, FILES };
     report_file files[FILES] = {
-        [FINDINGS] = {.name = "findings.csv"},
-        [POINTS] = {.name = "points.csv"},
-        [DOCUMENTS] = {.name = "documents.csv"},
+        [FINDINGS] = {.name = "findings.csv"},   [POINTS] = {.name = "points.csv"},
+        [DOCUMENTS] = {.name = "documents.csv"}, [CHOOSING] = {.name = "choosing.svg"},
         [PAGE] = {.name = "index.html"},
     };
     const char *failed_path = files_prepare(dir);
@@ -29,6 +29,7 @@ const char *lab_report_write(const char *dir, const lab_result *results, size_t 
     csv_points(&files[POINTS].content, chart, 1, false);
     csv_points(&files[POINTS].content, results, count, true);
     csv_documents(&files[DOCUMENTS].content);
+    plot_svg(&files[CHOOSING].content, chart->plots[0], chart->claim->id);
     page_html(&files[PAGE].content, chart, results, count, settings);
     failed_path = files_replace(dir, files, FILES);
     int error = errno;

@@ -2,6 +2,7 @@
  *
  *     DIR/index.html     the chart for choosing a filter, and for every claim its verdict, findings and plots; the page
  *                        needs no other file
+ *     DIR/choosing.svg   the chart for choosing a filter alone: the picture of README.md
  *     DIR/findings.csv   one row per finding
  *     DIR/points.csv     one row per point of every plot, including the chart for choosing a filter
  *     DIR/documents.csv  which documents [0] to [4] are
@@ -21,7 +22,7 @@
  * returned string is valid until the next call. */
 const char *lab_report_prepare(const char *dir);
 
-/* Writes the four files. They are renamed into place only after all of them have been written. If writing fails, the
+/* Writes the five files. They are renamed into place only after all of them have been written. If writing fails, the
  * old files are unchanged and no temporary file is left. Claims that were not run are marked as such. Returns NULL,
  * or the path of the file that is the problem, like lab_report_prepare(). */
 const char *lab_report_write(const char *dir, const lab_result *results, size_t count, lab_settings settings);

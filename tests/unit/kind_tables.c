@@ -1,4 +1,4 @@
-/* Tests that the numbers in README.md and include/kith/filter.h are those of the planner. */
+/* Tests that the numbers in docs/kinds.md and include/kith/filter.h are those of the planner. */
 #include <kith/kith.h>
 
 #include "check.h"
@@ -29,8 +29,8 @@ static void check_figure(const char *kind, double rate, const char *figure, int 
         CHECK_FAIL("%s at %g: the text says %s bits per key, the plan %s", kind, rate, figure, planned);
 }
 
-TEST(table_of_kinds_in_readme_matches_the_planner) {
-    FILE *file = open_in_root("README.md");
+TEST(table_of_kinds_in_the_document_matches_the_planner) {
+    FILE *file = open_in_root("docs/kinds.md");
     char line[1024];
     size_t rows = 0;
     static const double rates[] = {0.1, 0.01, 0.001, 0.0001};
