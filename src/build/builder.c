@@ -87,7 +87,7 @@ static kith_status read_spec(const kith_filter_spec *given, unsigned flags, kith
     spec->needs |= (flags & KITH_BUILD_MULTISET) != 0 ? KITH_CAN_COPIES : 0;
     status = plan_for_check(spec, head);
     if (status == KITH_OK)
-        status = kithi_kind_by_id(head->kind_id)->shape(head, &shape);
+        status = kithi_kind_shape(kithi_kind_by_id(head->kind_id), head, &shape);
     *streams = status == KITH_OK && !capacity_is_unknown(spec) &&
                (shape.capabilities & (KITH_CAN_ADD | KITH_CAN_COPIES)) == KITH_CAN_ADD;
     return status;

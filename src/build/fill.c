@@ -204,8 +204,7 @@ static kith_status fill_chunks(part_job *w, const kith_allocator *allocator, con
  * filled again by adds in order. These may succeed: they check the fill only before each add, so the last key is
  * accepted even if it brings the fill above its limit. */
 static kith_status check_limits(const kith_filter *f) {
-    bool too_full = f->kind->above_fill_limit != NULL && f->kind->above_fill_limit(f, f->head.fill);
-    return f->head.count > f->head.capacity || too_full ? KITH_E_FULL : KITH_OK;
+    return f->head.count > f->head.capacity || f->head.fill > f->geometry.fill_limit ? KITH_E_FULL : KITH_OK;
 }
 
 /* Adds up the counts and fills of the threads' handles, and what they have left out unless left_out is NULL. */
@@ -386,8 +385,7 @@ static bool fill_split(kith_filter *f, const uint64_t *digests, size_t n, const 
     bool may_grow = inner != f && (n > inner->head.capacity - inner->head.count || inner->kind->crowded != NULL);
     if (n < KITHI_FILL_SPLIT_MIN || (may_grow && !options->again))
         return false;
-    uint64_t regions = inner->kind->regions != NULL ? inner->kind->regions(&inner->head) : 1,
-             before = inner->head.count;
+    uint64_t regions = inner->shape.regions, before = inner->head.count;
     bool by_parts = regions > 1 && (options->threads > 1 || parts_are_faster(inner, options->drop_repeats));
     bool by_ranges = options->threads > 1 && inner->kind->add_cells != NULL;
     if (!by_parts && !by_ranges)
@@ -440,8 +438,7 @@ kith_status kithi_fill_without_repeats(kith_filter *f, const uint64_t *digests, 
 static size_t count_never_refused(const kith_filter *f, size_t n) {
     uint64_t keys = f->head.capacity - f->head.count;
     n = n < keys ? n : (size_t)keys;
-    while (n > 0 && f->kind->above_fill_limit != NULL &&
-           f->kind->above_fill_limit(f, f->head.fill + (uint64_t)n * f->shape.hashes))
+    while (n > 0 && f->head.fill + (uint64_t)n * f->shape.hashes > f->geometry.fill_limit)
         n /= 2;
     return n;
 }

@@ -20,7 +20,7 @@
  * of 256, each thread reads one part and builds its regions. Otherwise one thread reads all parts and builds all
  * regions.
  *
- * Memory. A thread that builds a region needs working memory (kithi_kind.build_bytes) and, if the digests are on disk,
+ * Memory. A thread that builds a region needs memory (kithi_static_build.bytes) and, if the digests are on disk,
  * space for all digests that it reads at once. The number of threads is lowered until all of this fits in the memory
  * limit, but one thread is always used, even if it exceeds the limit. If one thread exceeds the limit while all digests
  * are in memory, they may be moved to disk first (fits_in_memory). */
@@ -126,7 +126,7 @@ static void build_regions(void *context, unsigned thread) {
         size_t from = region_start(job, r), to = region_start(job, r + 1);
         kith_status status =
             from == to ? KITH_OK
-                       : job->filter->kind->build(job->filter, job->attempt, r, job->digests + from, to - from);
+                       : job->filter->kind->build.region(job->filter, job->attempt, r, job->digests + from, to - from);
         uint64_t done = atomic_fetch_add(&job->done, to - from) + (to - from);
         if (status == KITH_OK && thread == 0 && done < job->count && !report(job, done))
             status = KITH_E_CANCELLED;
@@ -172,7 +172,7 @@ static uint64_t held_bytes(const build_job *job) {
 static void trim_if_needed(build_job *job, const kithi_kind *kind, uint64_t capacity) {
     uint64_t sorted_bytes = job->regions > 1 ? ((uint64_t)job->count + 1) * sizeof *job->sorted : 0;
     uint64_t keys = job->regions > 1 ? capacity / job->regions + 1 : job->count;
-    uint64_t each = kind->build_bytes(&job->geometry, (size_t)keys);
+    uint64_t each = kind->build.bytes(&job->geometry, (size_t)keys);
     if (threads_that_fit(job->c, held_bytes(job) + sorted_bytes, each) < job->c->threads) {
         kithi_collection_trim(job->c);
         job->digests = job->c->digests;
@@ -190,7 +190,7 @@ static bool fits_in_memory(const build_job *job, const kithi_kind *kind, uint64_
         size_t n = region_start(job, r + 1) - region_start(job, r);
         largest = n > largest ? n : largest;
     }
-    uint64_t held = held_bytes(job), each = kind->build_bytes(&job->geometry, largest);
+    uint64_t held = held_bytes(job), each = kind->build.bytes(&job->geometry, largest);
     *threads = threads_within_limit(job->c, held, each);
     bool exceeds = each > job->c->memory_bytes || held > job->c->memory_bytes - each;
     uint64_t one_region = capacity / job->regions > largest ? capacity / job->regions : largest;
@@ -212,7 +212,7 @@ static kith_status build_region_range(build_job *job, uint64_t first_region, uin
         while (count < n && kithi_mulhi(digests[count], job->regions) == r)
             count++;
         if (count > 0)
-            status = job->filter->kind->build(job->filter, job->attempt, r, digests, count);
+            status = job->filter->kind->build.region(job->filter, job->attempt, r, digests, count);
         digests += count;
         n -= count;
     }
@@ -269,7 +269,7 @@ static unsigned threads_on_disk(const build_job *job, const kithi_kind *kind) {
     uint64_t most = 1;
     for (uint64_t unit = 0; unit < unit_count(job); unit++) {
         unit_parts u = parts_of_unit(job, unit);
-        uint64_t bytes = u.bytes + kind->build_bytes(&job->geometry, u.keys);
+        uint64_t bytes = u.bytes + kind->build.bytes(&job->geometry, u.keys);
         most = bytes > most ? bytes : most;
     }
     return threads_within_limit(job->c, 0, most);
@@ -292,11 +292,14 @@ static void build_from_disk(build_job *job, unsigned threads) {
 static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, const kithi_head *head) {
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
     unsigned threads = 1;
-    job->regions = kind->regions(head);
-    job->geometry = kind->decode(head);
+    kithi_shape shape;
+    kith_status status = kithi_kind_shape(kind, head, &shape);
+    if (status != KITH_OK)
+        return status;
+    job->regions = shape.regions;
+    job->geometry = kind->lookup->decode(head);
     if (!report(job, 0))
         return KITH_E_CANCELLED;
-    kith_status status = KITH_OK;
     if (job->c->spilled) {
         threads = threads_on_disk(job, kind);
     } else {

@@ -83,7 +83,7 @@ static void report_bits(kith_adder *a) {
 static bool reserve_capacity(kith_adder *a, uint64_t digest) {
     kith_filter *f = a->filter;
     report_bits(a);
-    if (f->kind->above_fill_limit(f, atomic_load_explicit(&f->shared_fill, memory_order_relaxed)))
+    if (atomic_load_explicit(&f->shared_fill, memory_order_relaxed) > f->geometry.fill_limit)
         return false;
     if (f->kind->crowded != NULL &&
         f->kind->crowded(f, &digest, atomic_load_explicit(&f->shared_count, memory_order_relaxed), true))
@@ -107,9 +107,9 @@ static kith_status add_shared(kith_adder *a, uint64_t digest, bool *was_new) {
     kith_filter *f = a->filter;
     if (a->left == 0 && !reserve_capacity(a, digest)) {
         *was_new = false;
-        return f->kind->add_shared(f, digest, false) == 0 ? KITH_OK : KITH_E_FULL;
+        return f->kind->shared.add(f, digest, false) == 0 ? KITH_OK : KITH_E_FULL;
     }
-    unsigned set_bits = f->kind->add_shared(f, digest, true);
+    unsigned set_bits = f->kind->shared.add(f, digest, true);
     *was_new = set_bits != 0 && set_bits != KITHI_SHARED_REFUSED;
     if (set_bits == KITHI_SHARED_REFUSED)
         return KITH_E_FULL;
@@ -133,7 +133,7 @@ kith_status kith_adder_add_many(kith_adder *a, const uint64_t *digests, size_t n
     size_t i = 0, prefetched = 0, ahead = KITHI_AHEAD / a->filter->shape.lines + 1;
     for (; i < n; i++) {
         for (; prefetched < n && prefetched <= i + ahead; prefetched++)
-            a->filter->kind->prefetch(a->filter, digests[prefetched]);
+            a->filter->kind->shared.prefetch(a->filter, digests[prefetched]);
         bool is_new;
         status = add_shared(a, digests[i], &is_new);
         if (was_new != NULL) {

@@ -30,7 +30,7 @@ static void set_up(kith_filter *f, const kithi_kind *kind, const kithi_head *hea
     memset(f, 0, sizeof *f);
     f->kind = kind;
     f->head = *head;
-    f->geometry = kind->decode(head);
+    f->geometry = kind->lookup->decode(head);
     f->shape = *shape;
     kithi_verbs_bind(f);
     f->block = block;
@@ -45,7 +45,7 @@ static void set_up(kith_filter *f, const kithi_kind *kind, const kithi_head *hea
 kith_status kithi_filter_init(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator) {
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
     kithi_shape shape;
-    kith_status status = kind->shape(head, &shape);
+    kith_status status = kithi_kind_shape(kind, head, &shape);
     if (status != KITH_OK)
         return status;
     set_up(f, kind, head, &shape, block, allocator);
@@ -73,9 +73,9 @@ kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_byt
     if (kind == NULL)
         return KITH_E_KIND;
     kithi_shape shape;
-    status = kithi_head_check(&head, kind->params_mask);
+    status = kithi_head_check(&head, kind->lookup->params_mask);
     if (status == KITH_OK)
-        status = kind->shape(&head, &shape);
+        status = kithi_kind_shape(kind, &head, &shape);
     if (status == KITH_OK)
         status = kithi_sizes_check(&head, shape.body_bytes, block_bytes);
     if (status != KITH_OK)

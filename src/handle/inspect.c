@@ -31,15 +31,15 @@ kith_status kith_filter_make(const kith_filter_parameters *p, const kith_allocat
         return KITH_E_KIND;
     if (!kithi_kind_adds(kind) || (kind->info.capabilities & KITH_CAN_GROW) != 0)
         return KITH_E_UNSUPPORTED;
-    kithi_head head = {.kind_id = kind->id, .hash = p->hash, .capacity = p->capacity, .rate = p->rate};
+    kithi_head head = {.kind_id = kind->lookup->id, .hash = p->hash, .capacity = p->capacity, .rate = p->rate};
     kithi_shape shape;
     memcpy(head.params, p->values, sizeof head.params);
-    if (kind->shape(&head, &shape) != KITH_OK)
+    if (kithi_kind_shape(kind, &head, &shape) != KITH_OK)
         return KITH_E_ARGUMENT;
     head.body_bytes = shape.body_bytes;
     if (head.capacity == 0)
         head.capacity = shape.cells;
-    if (!kithi_hash_valid(&p->hash) || kithi_head_check(&head, kind->params_mask) != KITH_OK)
+    if (!kithi_hash_valid(&p->hash) || kithi_head_check(&head, kind->lookup->params_mask) != KITH_OK)
         return KITH_E_ARGUMENT;
     const kith_filter_spec spec = {.allocator = allocator};
     return kithi_filter_create_planned(&spec, &head, filter);

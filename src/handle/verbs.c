@@ -37,18 +37,19 @@ static kith_status remove_each(kith_filter *f, const uint64_t *digests, size_t n
 
 void kithi_verbs_bind(kith_filter *f) {
     const kithi_kind *kind = f->kind;
+    const kithi_kernels *portable = &kind->kernels[KITHI_CPU_PORTABLE];
     kithi_kernels *verbs = &f->verbs;
     kithi_cpu cpu = kithi_cpu_now();
     bool usual = kind->is_usual != NULL && kind->is_usual(&f->geometry) && kind->usual[cpu].has != NULL;
     *verbs = usual ? kind->usual[cpu] : kind->kernels[cpu];
     if (verbs->has == NULL)
-        *verbs = kind->kernels[KITHI_CPU_PORTABLE];
+        *verbs = *portable;
     if (verbs->add == NULL)
-        verbs->add = kind->add;
+        verbs->add = portable->add;
     if (verbs->remove == NULL)
-        verbs->remove = kind->remove;
+        verbs->remove = portable->remove;
     if (verbs->copies == NULL)
-        verbs->copies = kind->copies;
+        verbs->copies = portable->copies;
     if (verbs->has_many == NULL)
         verbs->has_many = has_each;
     if (verbs->add_many == NULL)
@@ -69,7 +70,7 @@ void kithi_stats(const kith_filter *f, kith_filter_stats *stats) {
     if (f->kind->stats != NULL)
         f->kind->stats(f, stats);
     else
-        stats->rate_now = f->kind->expect(&f->head, f->head.count).rate;
+        stats->rate_now = f->kind->plan.expect(&f->head, f->head.count).rate;
 }
 
 const char *kithi_check(const kith_filter *f) {

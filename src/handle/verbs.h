@@ -8,11 +8,10 @@
  *     kernels[cpu]
  *     kernels[KITHI_CPU_PORTABLE]
  *
- * Records are not mixed: a function that is NULL in the chosen one is replaced by a default, not by the portable
- * function. The defaults are:
+ * The defaults for functions that are NULL in the chosen one are:
  *
  *     in kithi_kernels
- *     add, remove, copies              the functions of these names in kithi_kind, which are compiled for any processor
+ *     add, remove, copies              those of kernels[KITHI_CPU_PORTABLE]
  *     has_many, add_many, remove_many  a loop over has, add and remove
  *
  *     in kithi_kind
@@ -47,7 +46,7 @@ static inline uint64_t kithi_copies(const kith_filter *f, uint64_t digest) {
 
 /* Returns whether keys can be added one by one: false for static kinds. */
 static inline bool kithi_kind_adds(const kithi_kind *kind) {
-    return kind->add != NULL;
+    return kind->lookup->adds;
 }
 
 /* The next three are like the functions of kithi_kernels in kind.h. */

@@ -1,11 +1,12 @@
 /* kind.h: the contract between a filter kind and the rest of the library.
  *
- * A kind is a file in filters/ that ends with one const kithi_kind (large kinds have several files), a header with its
- * lookup (lookup.h), and one line in kinds.def. The rest of the library (public functions, file format, planner) knows
+ * A kind is a folder in kinds/: <kind>.c, which ends with one const kithi_kind, and lookup.h with its lookup. It has
+ * one line in kinds.def. The rest of the library (public functions, file format, planner) knows
  * a kind only through this record. A kind knows only its parameters, its body and 64-bit digests.
  *
- * There are two sorts of kinds. Most accept keys one after the other: they have `add` and KITH_CAN_ADD. A static kind
- * is built from a complete list of keys: it has `build` and `regions` instead, and its filters never change.
+ * There are two sorts of kinds. Most accept keys one after the other: they have the kernel
+ * `add` and KITH_CAN_ADD. A static kind is built from a complete list of keys: it has `build` instead, and its filters
+ * never change.
  *
  * A kind does not hash keys or write files. The caller verifies the checksums of the whole body; a kind verifies only
  * checksums inside its body (`verify`). A kind need not check whether the handle is writable or whether two filters are
@@ -53,18 +54,32 @@ typedef struct kithi_damage {
                                     (salvage.h) */
 } kithi_damage;
 
-/* What is expected of a filter with n keys: the result of kithi_kind.expect. */
+/* What is expected of a filter with n keys. */
 typedef struct kithi_expectation {
-    double rate;    /* false positive rate */
-    double failure; /* probability that the n (distinct) keys do not all fit */
+    double rate;           /* false positive rate */
+    double failure;        /* probability that the n (distinct) keys do not all fit */
+    uint64_t search_slots; /* the most slots that one add visits in search of a free one; 0: the kind does not search */
 } kithi_expectation;
 
+/* What the planner calls. All functions but choose() get the header of a filter, whose parameters are valid. */
+typedef struct kithi_planning {
+    /* Chooses head->params for a request; the caller has checked capacity and rate and copied them to *head. A kind
+     * whose build can fail must choose other parameters for each attempt, with which the build is likely to succeed:
+     * more space, or fewer regions. Fails with KITH_E_OPTION, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS or
+     * KITH_E_UNSUPPORTED, or with KITH_E_FULL if such a filter has no attempt of this number. */
+    kith_status (*choose)(const kithi_request *request, kithi_head *head);
+    /* The value of option `index`, encoded as by kithi_kind_options_read(). */
+    uint64_t (*option)(const kithi_head *head, unsigned index);
+    kithi_expectation (*expect)(const kithi_head *head, uint64_t n);
+} kithi_planning;
+
 /* The kernels of a kind are the functions that it may have once per instruction set: those for one key, and the
- * batches, which do what a loop over has, add and remove would do. Only `has` is required, and only for
- * KITHI_CPU_PORTABLE: verbs.h, through which kernels are called, has a default for each of the others. In all kinds but
- * `layers`, most kernels are small wrappers around a KITHI_INLINE function, so the compiler can use the shift,
- * multiplication and bit-count instructions of the set. Where vectors are faster, the kind calls functions of simd/. A
- * kind without vector code gains nothing from AVX-512 over AVX2, so it uses its AVX2 functions for both.
+ * batches, which do what a loop over has, add and remove would do. For KITHI_CPU_PORTABLE, `has` is required, and so is
+ * each of the other three that the kind supports; verbs.h, through which kernels are called, has a default for every
+ * other function. In all kinds but `layers`, most kernels are small wrappers around a KITHI_INLINE function, so the
+ * compiler can use the shift, multiplication and bit-count instructions of the set. Where vectors are faster, the kind
+ * calls functions of kernels/. A kind without vector code gains nothing from AVX-512 over AVX2, so it uses its AVX2
+ * functions for both.
  *
  * When a handle is bound, it gets a copy of the record for the instruction set in use, with all defaults filled in
  * (verbs.h). So an operation on one key takes only one indirect jump. */
@@ -77,41 +92,59 @@ typedef struct kithi_kernels {
     kith_status (*add_many)(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done);
     kith_status (*remove_many)(kith_filter *f, const uint64_t *digests, size_t n, size_t *done);
     bool (*has)(const kith_filter *f, uint64_t digest);
-    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* as kithi_kind.add */
-    kith_status (*remove)(kith_filter *f, uint64_t digest);             /* as kithi_kind.remove */
-    uint64_t (*copies)(const kith_filter *f, uint64_t digest);          /* as kithi_kind.copies */
+    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new may be NULL */
+    kith_status (*remove)(kith_filter *f, uint64_t digest);
+    uint64_t (*copies)(const kith_filter *f, uint64_t digest);
 } kithi_kernels;
+
+/* The build of a static kind. */
+typedef struct kithi_static_build {
+    /* Builds region `region` of an empty filter from all the digests that belong to it. `attempt` is the one of the
+     * request that the filter was planned for. The result must not depend on the order of the digests. Runs on several
+     * threads at once, for different regions of one filter, so it must not change anything outside the bytes of the
+     * region. (The caller sets head.count.)
+     *
+     * Returns KITH_OK only if the digests are distinct, or
+     *   KITH_E_COPIES  two of the digests are equal, and only then. The caller drops repeats and builds every region
+     *                  again
+     *   KITH_E_FULL    these digests do not fit into these parameters. The caller plans the next attempt and
+     *                  builds every region again
+     *   KITH_E_MEMORY */
+    kith_status (*region)(kith_filter *f, unsigned attempt, uint64_t region, const uint64_t *digests, size_t n);
+    /* How many bytes region() allocates while it builds a region of n digests. More digests never need less. The
+     * builder uses as many threads as its memory limit allows. */
+    uint64_t (*bytes)(const kithi_geometry *g, size_t n);
+} kithi_static_build;
 
 #define KITHI_SHARED_REFUSED UINT_MAX
 
+/* Adds by several threads at once: KITH_CAN_SHARE. */
+typedef struct kithi_shared_adds {
+    /* Returns how many bits adding this digest would set. If `commit` is true, also sets them, with atomic ORs, or
+     * returns KITHI_SHARED_REFUSED because the filter would be crowded, and changes nothing. */
+    unsigned (*add)(kith_filter *f, uint64_t digest, bool commit);
+    void (*prefetch)(const void *f, uint64_t digest); /* prefetches what add() uses */
+} kithi_shared_adds;
+
+/* The repair of a damaged body.
+ *
+ * salvage  changes a body with damaged pages so that its invariants hold and as few keys as possible are lost. The
+ *          handle has no `state`. If no key is lost, count and fill stay those of the undamaged filter, so that no
+ *          later add is refused because of the repair. Returns KITH_E_CORRUPT if nothing can be saved
+ * recount  after salvage and the adds that followed: sets the fill to what the body says. Sets the count, too, if the
+ *          body says how many keys there are; otherwise changes it only if it contradicts the body */
+typedef struct kithi_repair {
+    kith_status (*salvage)(kith_filter *f, kithi_damage *damage);
+    void (*recount)(kith_filter *f);
+} kithi_repair;
+
 #define KITHI_BODY_PARTS_MAX 64 /* the most pieces of memory that a body may consist of */
 
+/* A group (build, shared, repair) is filled in as a whole or not at all. */
 typedef struct kithi_kind {
-    uint16_t id;         /* stored in files; never reused */
-    uint8_t params_mask; /* bit i is set if the kind uses parameter i; parameters that it does not use are 0 in files */
     kith_kind_info info;
-
-    /* Chooses head->params for a request; the caller has checked capacity and rate and copied them to *head. A kind
-     * whose build can fail must choose other parameters for each attempt, with which the build is likely to succeed:
-     * more space, or fewer regions. Fails with KITH_E_OPTION, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS or
-     * KITH_E_UNSUPPORTED, or with KITH_E_FULL if such a filter has no attempt of this number. */
-    kith_status (*choose)(const kithi_request *request, kithi_head *head);
-    /* Copies the parameters into a struct with names. It does not check them: head->params may hold anything. */
-    kithi_geometry (*decode)(const kithi_head *head);
-    /* Computes sizes from head->params, which may come from a hostile file. KITH_E_CORRUPT if they are out of range. */
-    kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
-    /* For a kind that consists of filters of another kind. Its shape() sets only body_bytes and capabilities. For a
-     * filter that is only planned, inner_shape() sets the other fields from the (valid) parameters. In a handle, init
-     * and attach set them. */
-    kith_status (*inner_shape)(const kithi_head *head, kithi_shape *shape);
-    /* The value of option `index` of a filter with these (valid) parameters, encoded as by kithi_kind_options_read().
-     * May be NULL for a kind without options. */
-    uint64_t (*option)(const kithi_head *head, unsigned index);
-    /* Rate and failure probability of n keys in a filter with these (valid) parameters. */
-    kithi_expectation (*expect)(const kithi_head *head, uint64_t n);
-    /* The most slots that one add to a filter with these (valid) parameters visits in search of a free one. NULL for a
-     * kind that does not search. */
-    uint64_t (*search_slots)(const kithi_head *head);
+    const kithi_lookup *lookup; /* id, parameters, sizes and has(): the part that kith/reader.h has, too */
+    kithi_planning plan;
 
     kithi_kernels kernels[KITHI_CPU_COUNT];
     /* Faster kernels for the usual parameters, which are constants in them. They are used instead of `kernels` if
@@ -120,32 +153,13 @@ typedef struct kithi_kind {
     bool (*is_usual)(const kithi_geometry *g);
     kithi_kernels usual[KITHI_CPU_COUNT];
 
-    /* A kind has exactly one of the next two: `add`, or `build` if it is static. */
-    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new may be NULL */
-    /* Static kinds: builds region `region` of an empty filter from all the digests that belong to it. `attempt` is the
-     * one of the request that the filter was planned for. The result must not depend on the order of the digests. Runs
-     * on several threads at once, for different regions of one filter, so it must not change anything outside the bytes
-     * of the region. (The caller sets head.count.)
-     *
-     * Returns KITH_OK only if the digests are distinct, or
-     *   KITH_E_COPIES  two of the digests are equal, and only then. The caller drops repeats and builds every region
-     *                  again
-     *   KITH_E_FULL    these digests do not fit into these parameters. The caller plans the next attempt and
-     *                  builds every region again
-     *   KITH_E_MEMORY */
-    kith_status (*build)(kith_filter *f, unsigned attempt, uint64_t region, const uint64_t *digests, size_t n);
-    /* Static kinds: how many bytes build() allocates while it builds a region of n digests. More digests never need
-     * less. The builder uses as many threads as its memory limit allows. */
-    uint64_t (*build_bytes)(const kithi_geometry *g, size_t n);
-
     /* ---- All others may be NULL. That means that the kind does not support the operation, that there is nothing to
      * do, or that verbs.h has a default. ---- */
 
-    /* Returns the number of regions. Regions are ranges of the body of equal size that share no byte and are all 0 when
-     * empty. A digest belongs to region mulhi(digest, regions), the high 64 bits of the product, and operations on it
-     * read and write only that region. A static kind must have regions. If their number is a power of two, a build
-     * with digests on disk need not read all of them into memory at once (build/static.c). */
-    uint64_t (*regions)(const kithi_head *head);
+    kithi_static_build build;
+    kithi_shared_adds shared;
+    kithi_repair repair; /* without it, damaged pages stay as they are */
+
     /* For kinds without regions. Adds the digests, but changes only the cells `from` … `to` - 1 (`from` is a multiple
      * of 512). Changes neither count nor fill; returns how many of these cells were 0 and no longer are.
      *
@@ -157,18 +171,13 @@ typedef struct kithi_kind {
      * order. */
     uint64_t (*add_cells)(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
                           uint64_t *accepted);
+    /* For a kind that consists of filters of another kind: sets the fields of the shape of a planned filter that
+     * kithi_kind_shape() does not set. */
+    kith_status (*inner_shape)(const kithi_head *head, kithi_shape *shape);
     kith_filter *(*only_layer)(kith_filter *f); /* for layers: the layer, if there is only one; otherwise NULL */
     bool (*look)(const kith_filter *f, uint64_t digest, kith_look report,
                  void *context); /* like has, but reports each cell that it reads: see kith_filter_look */
     uint64_t (*cell)(const kith_filter *f, uint64_t cell); /* the value of a cell; cell < shape.cells */
-    kith_status (*remove)(kith_filter *f, uint64_t digest);
-    uint64_t (*copies)(const kith_filter *f, uint64_t digest);
-    /* Returns how many bits adding this digest would set. If `commit` is true, also sets them, with atomic ORs, or
-     * returns KITHI_SHARED_REFUSED because the filter would be crowded, and changes nothing. */
-    unsigned (*add_shared)(kith_filter *f, uint64_t digest, bool commit);
-    void (*prefetch)(const void *f, uint64_t digest); /* prefetches what add_shared uses */
-    /* Returns whether this many nonzero cells exceed the fill limit, so that no new key may be added. */
-    bool (*above_fill_limit)(const kith_filter *f, uint64_t fill);
     /* Blocked kinds, whose keys can be chosen to crowd some blocks (kinds/shared/crowding.h). `crowded` returns
      * whether the filter is crowded, so that no new key may be added. If `digest` is NULL, it makes a pass over the
      * body to find out. Otherwise it is called before *digest is added to a filter of `count` keys: it makes a spot
@@ -192,8 +201,7 @@ typedef struct kithi_kind {
     /* Returns NULL, or the first broken invariant of the body as a sentence. */
     const char *(*check)(const kith_filter *f);
 
-    /* `salvage` and `recount` are for repairs. The others are for kinds whose body is not an array of cells, or whose
-     * handle needs additional memory (`state`).
+    /* For kinds whose body is not an array of cells, or whose handle needs additional memory (`state`).
      *
      * empty_head   changes the header of a filter to that of an empty one of the same kind. body_bytes may change.
      *          Returns KITH_E_CORRUPT if no empty filter can have these parameters; they may come from a hostile file
@@ -215,12 +223,6 @@ typedef struct kithi_kind {
      *          are: at least 1, at most KITHI_BODY_PARTS_MAX. The first is at `body`. Only a filter that is writable
      *          and verified has more than one; the bytes in `block` between the first piece and the notes are then
      *          unused. Without this hook the body is one piece
-     * salvage  for a repair: changes a body with damaged pages so that its invariants hold and as few keys as possible
-     *          are lost. The handle has no `state`. If no key is lost, count and fill stay those of the undamaged
-     *          filter, so that no later add is refused because of the repair. Returns KITH_E_CORRUPT if nothing can be
-     *          saved. Without this hook the damaged pages stay as they are
-     * recount  after salvage and the adds that followed: sets the fill to what the body says. Sets the count, too, if
-     *          the body says how many keys there are; otherwise changes it only if it contradicts the body
      * relocate after the block has moved to f->block: updates what points into it, and calls `move` for the memory that
      *          the kind has allocated for pieces of the body */
     kith_status (*empty_head)(kithi_head *head);
@@ -232,8 +234,6 @@ typedef struct kithi_kind {
     kith_status (*verify)(const kith_filter *f);
     void (*seal)(kith_filter *f);
     size_t (*parts)(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]);
-    kith_status (*salvage)(kith_filter *f, kithi_damage *damage);
-    void (*recount)(kith_filter *f);
     void (*relocate)(kith_filter *f, kith_move move, void *context);
 } kithi_kind;
 

@@ -19,7 +19,12 @@
  * parameters themselves: plan/geometry.h.) */
 typedef struct kithi_shape {
     uint64_t body_bytes; /* a multiple of 64; includes the padding that wide loads of the last cell need */
-    uint64_t cells;      /* bits, counters or slots. This and the next six mean the same as in kith_plan */
+    /* Number of regions: ranges of the body of equal size that share no byte and are all 0 when empty. A digest belongs
+     * to region mulhi(digest, regions), the high 64 bits of the product, and operations on it read and write only that
+     * region. 0 if the kind has none; a static kind must have regions. If their number is a power of two, a build with
+     * digests on disk need not read all of them into memory at once (build/static.c). */
+    uint64_t regions;
+    uint64_t cells; /* bits, counters or slots. This and the next six mean the same as in kith_plan */
     unsigned cell_bits;
     unsigned hashes; /* bits or counters per key */
     unsigned fingerprint_bits;
@@ -46,8 +51,8 @@ typedef struct kithi_lookup {
     /* Copies the parameters into a struct with names. It does not check them: head->params may hold anything. */
     kithi_geometry (*decode)(const kithi_head *head);
     /* Computes sizes from head->params, which may come from a hostile file. KITH_E_CORRUPT if they are out of range.
-     * `capabilities` is left 0: the kind's shape() in kind.h sets it. A kind that consists of filters of another kind
-     * sets only `body_bytes`. */
+     * `capabilities` is left 0: kithi_kind_shape() sets it. A kind that consists of filters of another kind sets only
+     * `body_bytes`. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
     /* Returns whether a digest may be in the set. The body has the size that shape() computed, but its bytes may be
      * hostile. NULL for a kind that consists of filters of another kind.

@@ -23,7 +23,7 @@ const kithi_kind *kithi_kind_at(size_t index) {
 
 const kithi_kind *kithi_kind_by_id(uint64_t id) {
     for (size_t i = 0; i < KIND_COUNT; i++)
-        if (KINDS[i]->id == id)
+        if (KINDS[i]->lookup->id == id)
             return KINDS[i];
     return NULL;
 }
@@ -40,8 +40,20 @@ static bool resolve_kind(const char *name, size_t length, uint64_t *id) {
     const kithi_kind *kind = kithi_kind_by_name(name, length);
     if (kind == NULL)
         return false;
-    *id = kind->id;
+    *id = kind->lookup->id;
     return true;
+}
+
+kith_status kithi_kind_shape(const kithi_kind *kind, const kithi_head *head, kithi_shape *shape) {
+    kith_status status = kind->lookup->shape(head, shape);
+    shape->capabilities = kind->info.capabilities;
+    if (status != KITH_OK || kind->lookup->inner_kind == NULL)
+        return status;
+    const kithi_kind *inner = kithi_kind_by_id(kind->lookup->inner_kind(head));
+    if (inner == NULL || !inner->lookup->adds)
+        return KITH_E_CORRUPT;
+    shape->capabilities |= inner->info.capabilities & (KITH_CAN_REMOVE | KITH_CAN_COPIES);
+    return KITH_OK;
 }
 
 size_t kithi_inner_kind_option(const kithi_kind *kind) {
@@ -97,13 +109,13 @@ static size_t list_options(const kithi_head *head, kith_option options[KITHI_OPT
     size_t count = kind->info.option_count, inner_option = kithi_inner_kind_option(kind);
     for (unsigned i = 0; i < count; i++) {
         options[i] = kind->info.options[i];
-        values[i] = kind->option(head, i);
+        values[i] = kind->plan.option(head, i);
     }
     if (inner_option < count) {
         const kithi_kind *inner = kithi_kind_by_id(values[inner_option]);
         assert(inner != NULL);
         for (unsigned j = 0; j < inner->info.option_count; j++) {
-            uint64_t value = kind->option(head, (unsigned)kind->info.option_count + j);
+            uint64_t value = kind->plan.option(head, (unsigned)kind->info.option_count + j);
             if (value == 0)
                 continue;
             options[count] = inner->info.options[j];

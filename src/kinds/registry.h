@@ -9,6 +9,11 @@ const kithi_kind *kithi_kind_at(size_t index);
 const kithi_kind *kithi_kind_by_id(uint64_t id);
 const kithi_kind *kithi_kind_by_name(const char *name, size_t length);
 
+/* Computes sizes, limits and capabilities from head->params, which may come from a hostile file. KITH_E_CORRUPT if they
+ * are out of range. For a kind that consists of filters of another kind, it sets only body_bytes and capabilities; the
+ * other fields follow from the first of these filters: kithi_kind.inner_shape() sets them. */
+kith_status kithi_kind_shape(const kithi_kind *kind, const kithi_head *head, kithi_shape *shape);
+
 /* For a kind that consists of filters of another, its inner kind: returns the index of the option that names the inner
  * kind (the one whose `values` is "kind": see kith_option). For other kinds, returns the number of options. */
 size_t kithi_inner_kind_option(const kithi_kind *kind);

@@ -63,6 +63,7 @@ void kithi_layers_set_shape(const kithi_shape *layer, kithi_shape *shape) {
     *shape = *layer;
     shape->body_bytes = body_bytes;
     shape->capabilities = capabilities;
+    shape->regions = 0;
 }
 
 kith_status kithi_layers_init(kith_filter *f) {

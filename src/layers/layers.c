@@ -65,26 +65,16 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     return kithi_layers_plan_first(head);
 }
 
-/* Checks the header; kithi_layers_attach() checks the directory and the layers. Planning a layer takes long, so what
- * depends on the layers is set later: by inner_shape() for a plan, by kithi_layers_init() and kithi_layers_attach() for
- * a filter. The header of a lazily opened file may have options with which no layer can be planned. That is not an
- * error here: check() reports it. */
-static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    const kithi_kind *inner = kithi_kind_by_id(kithi_layers_inner_kind(head));
-    kith_status status = kithi_layers_shape(head, shape);
-    if (status != KITH_OK || inner == NULL || !kithi_kind_adds(inner))
-        return KITH_E_CORRUPT;
-    shape->capabilities =
-        KITH_CAN_ADD | KITH_CAN_GROW | (inner->info.capabilities & (KITH_CAN_REMOVE | KITH_CAN_COPIES));
-    return KITH_OK;
-}
-
+/* kithi_kind_shape() checks the header, and kithi_layers_attach() the directory and the layers. Planning a layer takes
+ * long, so what depends on the layers is set later: here for a plan, by kithi_layers_init() and kithi_layers_attach()
+ * for a filter. The header of a lazily opened file may have options with which no layer can be planned. That is not an
+ * error before check() reports it. */
 static kith_status inner_shape(const kithi_head *head, kithi_shape *shape) {
     kithi_head first;
     kithi_shape inside;
     kith_status status = kithi_layers_first_head(head, &first);
     if (status == KITH_OK)
-        status = kithi_kind_by_id(first.kind_id)->shape(&first, &inside);
+        status = kithi_kind_shape(kithi_kind_by_id(first.kind_id), &first, &inside);
     if (status == KITH_OK)
         kithi_layers_set_shape(&inside, shape);
     return status;
@@ -102,28 +92,20 @@ static uint64_t option(const kithi_head *head, unsigned index) {
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_layers_geometry g = kithi_layers_decode(head).layers;
     const kithi_kind *inner = kithi_kind_by_id(g.inner);
-    kithi_expectation sum = {0, 0};
+    kithi_expectation sum = {.rate = 0};
     for (unsigned i = 0; i < g.count; i++) {
         kithi_head layer;
         if (kithi_layers_plan(head, i, &layer) != KITH_OK)
             break;
         bool newest = i + 1 == g.count;
         uint64_t keys = n < layer.capacity || newest ? n : layer.capacity;
-        kithi_expectation one = inner->expect(&layer, keys);
+        kithi_expectation one = inner->plan.expect(&layer, keys);
         sum.rate += one.rate;
         sum.failure += one.failure;
+        sum.search_slots = newest ? one.search_slots : 0;
         n -= keys;
     }
     return sum;
-}
-
-static uint64_t search_slots(const kithi_head *head) {
-    kithi_layers_geometry g = kithi_layers_decode(head).layers;
-    const kithi_kind *inner = kithi_kind_by_id(g.inner);
-    kithi_head newest;
-    if (inner->search_slots == NULL || kithi_layers_plan(head, (unsigned)g.count - 1, &newest) != KITH_OK)
-        return 0;
-    return inner->search_slots(&newest);
 }
 
 /* The outer checksums cover the inner blocks, but a forged file may have correct outer checksums over inner blocks
@@ -400,8 +382,7 @@ static const char *check(const kith_filter *f) {
 }
 
 const kithi_kind kithi_kind_layers = {
-    .id = KITHI_LAYERS_ID,
-    .params_mask = KITHI_LAYERS_PARAMS_MASK,
+    .lookup = &kithi_lookup_layers,
     .info =
         {
             .name = "layers",
@@ -410,23 +391,21 @@ const kithi_kind kithi_kind_layers = {
             .options = OPTIONS,
             .option_count = OPTION_COUNT,
         },
-    .choose = choose,
-    .decode = kithi_layers_decode,
-    .shape = shape,
+    .plan = {.choose = choose, .option = option, .expect = expect},
     .inner_shape = inner_shape,
-    .option = option,
-    .expect = expect,
-    .search_slots = search_slots,
     .look = look,
     .cell = cell,
-    .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {.has_many = has_many, .add_many = add_many, .remove_many = remove_many, .has = has},
+            [KITHI_CPU_PORTABLE] = {.has_many = has_many,
+                                    .add_many = add_many,
+                                    .remove_many = remove_many,
+                                    .has = has,
+                                    .add = add,
+                                    .remove = remove_one,
+                                    .copies = copies},
         },
     .only_layer = only_layer,
-    .remove = remove_one,
-    .copies = copies,
     .stats = stats,
     .check = check,
     .empty_head = empty_head,
@@ -438,7 +417,6 @@ const kithi_kind kithi_kind_layers = {
     .verify = verify,
     .seal = seal,
     .parts = kithi_layers_parts,
-    .salvage = kithi_layers_salvage,
-    .recount = kithi_layers_recount,
+    .repair = {.salvage = kithi_layers_salvage, .recount = kithi_layers_recount},
     .relocate = kithi_layers_relocate,
 };

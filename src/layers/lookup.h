@@ -25,6 +25,7 @@ enum {
 static inline kithi_geometry kithi_layers_decode(const kithi_head *head) {
     kithi_geometry geometry;
     memset(&geometry, 0, sizeof geometry);
+    geometry.fill_limit = UINT64_MAX;
     kithi_layers_geometry *g = &geometry.layers;
     g->inner = head->params[KITHI_PARAM_LAYERS_INNER];
     g->growth = head->params[KITHI_PARAM_LAYERS_GROWTH];

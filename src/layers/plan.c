@@ -83,7 +83,7 @@ kith_status kithi_layers_first_head(const kithi_head *head, kithi_head *layer) {
                           .rate = kithi_layers_rate(head, 0)};
     memcpy(layer->params, head->first_params, sizeof layer->params);
     kithi_shape shape;
-    kith_status status = kithi_kind_by_id(layer->kind_id)->shape(layer, &shape);
+    kith_status status = kithi_kind_shape(kithi_kind_by_id(layer->kind_id), layer, &shape);
     layer->body_bytes = shape.body_bytes;
     return status;
 }

@@ -117,7 +117,8 @@ typedef struct kithi_layers_geometry {
 } kithi_layers_geometry;
 
 typedef struct kithi_geometry {
-    uint64_t fill_limit; /* Bloom and counting kinds: the filter is full when more cells than this are in use */
+    /* Bloom and counting kinds: the filter is full when more cells than this are in use. Other kinds: UINT64_MAX. */
+    uint64_t fill_limit;
     union {
         kithi_slices_geometry slices;
         kithi_lanes_geometry lanes;

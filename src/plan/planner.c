@@ -35,16 +35,16 @@ kith_status kithi_plan(const kithi_kind *kind, const kithi_request *request, kit
         return KITH_E_RATE;
     if (!digests_suffice(capacity, rate))
         return KITH_E_DIGEST_BITS;
-    *head = (kithi_head){.kind_id = kind->id,
+    *head = (kithi_head){.kind_id = kind->lookup->id,
                          .hash.id = request->is_public ? KITH_HASH_XXH3 : KITH_HASH_SIPHASH,
                          .capacity = capacity,
                          .rate = rate};
-    kith_status status = kind->choose(request, head);
+    kith_status status = kind->plan.choose(request, head);
     if (status != KITH_OK)
         return status;
-    status = kind->shape(head, shape);
+    status = kithi_kind_shape(kind, head, shape);
     if (status != KITH_OK)
-        return KITH_E_TOO_LARGE; /* what choose() returns is valid, so it can only be too large */
+        return KITH_E_TOO_LARGE; /* what plan.choose() returns is valid, so it can only be too large */
     head->body_bytes = shape->body_bytes;
     uint64_t block_bytes;
     if (!kithi_block_bytes(head->body_bytes, &block_bytes) || block_bytes > SIZE_MAX / 2)
@@ -129,7 +129,7 @@ static kith_status plan_with_options(const kithi_kind *kind, const uint64_t *opt
         return status;
     if (spec->max_bytes != 0 && block_bytes_of(head) > spec->max_bytes)
         return KITH_E_TOO_LARGE;
-    status = kind->shape(head, &shape);
+    status = kithi_kind_shape(kind, head, &shape);
     if (status != KITH_OK)
         return status;
     if ((spec->excludes & shape.capabilities) != 0)
@@ -211,7 +211,7 @@ static kith_status plan_inside(const kithi_kind *named, const kith_filter_spec *
             uint64_t options[KITHI_OPTIONS_MAX];
             kithi_head trial;
             kith_status status = kithi_kind_options_read(outer, NULL, options);
-            options[option] = inner->id;
+            options[option] = inner->lookup->id;
             if (status == KITH_OK)
                 status = plan_with_options(outer, options, spec, &trial);
             /* KITH_E_OPTION means that `outer` cannot contain `inner`. */
@@ -233,7 +233,7 @@ static kith_status plan_named(const kithi_kind *named, const kith_filter_spec *s
 
 static kith_status shape_of(const kithi_head *head, kithi_shape *shape) {
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
-    kith_status status = kind->shape(head, shape);
+    kith_status status = kithi_kind_shape(kind, head, shape);
     return status == KITH_OK && kind->inner_shape != NULL ? kind->inner_shape(head, shape) : status;
 }
 
@@ -350,7 +350,7 @@ kith_status kithi_plan_again(const kith_filter_spec *spec, const kithi_head *fir
 
 static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan *plan) {
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
-    kithi_expectation expected = kind->expect(head, head->capacity);
+    kithi_expectation expected = kind->plan.expect(head, head->capacity);
     uint64_t file_bytes = block_bytes_of(head);
     kith_plan made;
     memset(&made, 0, sizeof made); /* padding as well: callers may compare structs */
@@ -369,10 +369,10 @@ static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan
     made.lookup_cells = shape->lookup_cells;
     made.max_copies = shape->max_copies;
     made.failure = expected.failure;
-    made.search_slots = kind->search_slots != NULL ? kind->search_slots(head) : 0;
+    made.search_slots = expected.search_slots;
     size_t option = kithi_inner_kind_option(kind);
     if (option < kind->info.option_count)
-        made.inner = kithi_kind_by_id(kind->option(head, (unsigned)option))->info.name;
+        made.inner = kithi_kind_by_id(kind->plan.option(head, (unsigned)option))->info.name;
     kithi_struct_write(plan, &made);
 }
 

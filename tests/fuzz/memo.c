@@ -31,8 +31,8 @@ kith_status __wrap_kithi_plan(const kithi_kind *kind, const kithi_request *reque
     uint64_t hash, rate_bits, capacity = request->capacity;
     double rate = request->rate;
     memcpy(&rate_bits, &rate, sizeof rate_bits);
-    hash =
-        splitmix_mix(kind->id ^ (uint64_t)request->is_public << 16 ^ splitmix_mix(capacity ^ splitmix_mix(rate_bits)));
+    hash = splitmix_mix(kind->lookup->id ^ (uint64_t)request->is_public << 16 ^
+                        splitmix_mix(capacity ^ splitmix_mix(rate_bits)));
     for (unsigned i = 0; i < KITHI_OPTIONS_MAX; i++)
         hash = splitmix_mix(hash ^ options[i]);
     memo_entry *e = &memo[hash % MEMO_ENTRIES];

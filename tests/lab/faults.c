@@ -133,7 +133,7 @@ kith_status __real_kith_filter_add_digest(kith_filter *f, uint64_t digest, bool 
 kith_status __wrap_kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new);
 kith_status __wrap_kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new) {
     if (is_planted("the_last_copy_is_refused") && has_slots(f) && f->head.hash.seed % 2 == 0) {
-        uint64_t copies = f->kind->copies(f, digest);
+        uint64_t copies = f->verbs.copies(f, digest);
         if (copies + 1 == f->shape.max_copies)
             return KITH_E_COPIES;
     }

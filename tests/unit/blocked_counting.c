@@ -115,7 +115,7 @@ TEST(counters_that_stick_in_a_merge_lose_no_key_and_break_no_invariant) {
         add_copies(other, heavy, 14);
         CHECK_OK(kith_filter_merge(f, other));
         CHECK_EQ_U64(stats_of(f).stuck, lanes);
-        CHECK_EQ_U64(f->kind->copies(f, heavy), 15);
+        CHECK_EQ_U64(f->verbs.copies(f, heavy), 15);
         CHECK_EQ_U64(kith_filter_count(f), 28);
         CHECK_STATUS(kith_filter_add_many(f, &heavy, 1, NULL, NULL), KITH_E_COPIES);
 
@@ -191,7 +191,7 @@ TEST(copies_of_absent_keys_match_the_formula) {
             for (unsigned k = 0; k < KEYS; k++)
                 add_copies(f, kithi_prng_next(&prng), 1);
             for (unsigned k = 0; k < PROBES; k++)
-                found[f->kind->copies(f, kithi_prng_next(&prng))]++;
+                found[f->verbs.copies(f, kithi_prng_next(&prng))]++;
             for (unsigned hits = 1; hits <= HITS; hits++) {
                 fewer += found[hits - 1];
                 double part = 1 - (double)fewer / PROBES;

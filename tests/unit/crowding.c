@@ -305,7 +305,7 @@ static void honest(const kithi_kind *kind) {
                 while (kith_filter_count(f) < SIZES[i] && status == KITH_OK)
                     status = kith_filter_add_digest(f, kithi_prng_next(&prng), NULL);
                 /* Keys that are false positives are not counted, so the fill limit may be reached first. */
-                CHECK(status == KITH_OK || (status == KITH_E_FULL && kind->above_fill_limit(f, f->head.fill)));
+                CHECK(status == KITH_OK || (status == KITH_E_FULL && f->head.fill > f->geometry.fill_limit));
                 kind->set_crowding_limits(f);
                 double rate = rate_now(f) / f->crowding.rate;
                 worst = rate > worst ? rate : worst;
@@ -331,8 +331,8 @@ static void recounted(const kithi_kind *kind) {
     for (unsigned i = 0; i < 10; i++)
         CHECK_OK(kith_filter_add_digest(f, kithi_prng_next(&prng), NULL));
     memset(f->body, 0xff, (size_t)f->head.body_bytes / 4 * 3);
-    kind->recount(f);
-    CHECK(kind->above_fill_limit(f, f->head.fill));
+    kind->repair.recount(f);
+    CHECK(f->head.fill > f->geometry.fill_limit);
     uint64_t digest = kithi_prng_next(&prng) | UINT64_C(3) << 62; /* its block is in the last quarter */
     CHECK(kith_filter_add_digest(f, digest, NULL) == KITH_E_FULL);
     kith_filter_free(f);

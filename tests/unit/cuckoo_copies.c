@@ -46,7 +46,7 @@ static kith_filter *new_filter(const layout *l, unsigned slot_bits) {
     head.params[KITHI_PARAM_BUCKET_SLOTS] = l->b;
     head.params[KITHI_PARAM_ALTERNATE] = l->alternate;
     head.params[KITHI_PARAM_STASH] = STASH;
-    CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
+    CHECK_OK(kithi_kind_shape(kithi_kind_by_id(head.kind_id), &head, &shape));
     head.body_bytes = shape.body_bytes;
     kith_filter *f;
     CHECK_OK(kithi_filter_create_planned(&spec, &head, &f));

@@ -56,7 +56,7 @@ static kith_filter *new_filter(const layout *l, uint64_t regions, unsigned slot_
     head.params[KITHI_PARAM_BUCKET_SLOTS] = l->b;
     head.params[KITHI_PARAM_ALTERNATE] = l->alternate;
     head.params[KITHI_PARAM_STASH] = 64;
-    CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
+    CHECK_OK(kithi_kind_shape(kithi_kind_by_id(head.kind_id), &head, &shape));
     head.body_bytes = shape.body_bytes;
     kith_filter *f;
     CHECK_OK(kithi_filter_create_planned(&spec, &head, &f));

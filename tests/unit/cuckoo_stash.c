@@ -35,7 +35,7 @@ static kithi_head head_of(size_t l, uint64_t regions, uint64_t capacity) {
     head.params[KITHI_PARAM_ALTERNATE] = LAYOUTS[l].alternate;
     head.params[KITHI_PARAM_STASH] = STASH;
     kithi_shape shape;
-    CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
+    CHECK_OK(kithi_kind_shape(kithi_kind_by_id(head.kind_id), &head, &shape));
     head.body_bytes = shape.body_bytes;
     return head;
 }
@@ -117,7 +117,7 @@ static void check_valid(kith_filter *f) {
 }
 
 static uint64_t copies_of(const kith_filter *f, uint64_t digest) {
-    return f->kind->copies(f, digest);
+    return f->verbs.copies(f, digest);
 }
 
 static void add_all(kith_filter *f, const uint64_t *digests, size_t n) {
@@ -357,7 +357,7 @@ TEST(a_block_whose_stash_no_adds_could_have_left_is_refused) {
         kithi_head head;
         uint8_t *stash;
         snapshot s = valid_block(l, &head, &stash);
-        uint64_t fingerprint_max = kithi_kind_by_id(head.kind_id)->decode(&head).cf.fingerprint_max;
+        uint64_t fingerprint_max = kithi_kind_by_id(head.kind_id)->lookup->decode(&head).cf.fingerprint_max;
         uint64_t first = kithi_load64(stash), second = kithi_load64(stash + 8), third = kithi_load64(stash + 16);
         CHECK(first != 0 && first <= second && second <= third && kithi_load64(stash + 24) == 0);
         CHECK_OK(try_block(s, &head));
@@ -432,16 +432,16 @@ TEST(parameters_with_an_impossible_stash_are_refused) {
         static const uint64_t BAD[] = {KITHI_FIT_STASH_MAX + 1, UINT64_C(1) << 32, UINT64_C(1) << 61, UINT64_MAX};
         for (size_t i = 0; i < LENGTH(BAD); i++) {
             head.params[KITHI_PARAM_STASH] = BAD[i];
-            CHECK_STATUS(kind->shape(&head, &shape), KITH_E_CORRUPT);
+            CHECK_STATUS(kithi_kind_shape(kind, &head, &shape), KITH_E_CORRUPT);
         }
         head.params[KITHI_PARAM_STASH] = KITHI_FIT_STASH_MAX;
-        CHECK_OK(kind->shape(&head, &shape));
+        CHECK_OK(kithi_kind_shape(kind, &head, &shape));
         if (LAYOUTS[l].b == 0)
             continue;
         head.params[KITHI_PARAM_KICKS] = 500; /* random walks have no stash */
-        CHECK_STATUS(kind->shape(&head, &shape), KITH_E_CORRUPT);
+        CHECK_STATUS(kithi_kind_shape(kind, &head, &shape), KITH_E_CORRUPT);
         head.params[KITHI_PARAM_STASH] = 0;
-        CHECK_OK(kind->shape(&head, &shape));
+        CHECK_OK(kithi_kind_shape(kind, &head, &shape));
     }
 }
 
@@ -522,7 +522,7 @@ TEST(a_repair_counts_stash_entries_that_it_drops_as_lost) {
     kithi_head head = head_of(LAYOUT, 1, 1000);
     head.params[KITHI_PARAM_HALF] = LARGE_HALF;
     kithi_shape shape;
-    CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
+    CHECK_OK(kithi_kind_shape(kithi_kind_by_id(head.kind_id), &head, &shape));
     head.body_bytes = shape.body_bytes;
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     kith_filter *f;
@@ -545,7 +545,7 @@ TEST(a_repair_counts_stash_entries_that_it_drops_as_lost) {
     uint8_t pages[64] = {KITHI_PAGE_BAD};
     kithi_damage damage = {.page_states = pages, .pages = (head.body_bytes + KITHI_PAGE_BYTES - 1) / KITHI_PAGE_BYTES};
     CHECK(damage.pages <= sizeof pages && KITHI_PAGE_GOOD == 0);
-    CHECK_OK(f->kind->salvage(f, &damage));
+    CHECK_OK(f->kind->repair.salvage(f, &damage));
     CHECK(!kith_filter_has_digest(f, digest));
     CHECK_EQ_U64(f->head.fill, 0);
     CHECK_EQ_U64(damage.keys_at_risk, copies);

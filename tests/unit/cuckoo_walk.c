@@ -29,7 +29,7 @@ static void lay(laid *l, uint64_t slots, uint64_t b, uint64_t slot_bits, uint64_
     head.params[KITHI_PARAM_ALTERNATE] = alternate;
     head.params[KITHI_PARAM_KICKS] = kicks;
     kithi_shape shape = {0};
-    CHECK_OK(kithi_kind_by_id(4)->shape(&head, &shape));
+    CHECK_OK(kithi_kind_shape(kithi_kind_by_id(4), &head, &shape));
     head.body_bytes = shape.body_bytes;
     CHECK(kithi_block_bytes(head.body_bytes, &l->block_bytes));
     l->allocator = kithi_allocator_or_default(NULL);

@@ -140,8 +140,8 @@ TEST(no_cuckoo_filter_at_capacity_exceeds_its_promise) {
                 kithi_head head;
                 CHECK_OK(kithi_plan_spec(&spec, &head));
                 kithi_shape shape = {0};
-                CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
-                kithi_cf_geometry g = kithi_kind_by_id(head.kind_id)->decode(&head).cf;
+                CHECK_OK(kithi_kind_shape(kithi_kind_by_id(head.kind_id), &head, &shape));
+                kithi_cf_geometry g = kithi_kind_by_id(head.kind_id)->lookup->decode(&head).cf;
                 double top = exp2(shape.fingerprint_bits) - 1;
                 CHECK((double)n / ((double)g.regions * (double)g.half * top) <= RATES[r]);
             }

@@ -35,10 +35,10 @@ static void shape_refuses(const kithi_head *head, const param *changes, size_t c
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
     kithi_shape shape;
     kithi_head forged = *head;
-    CHECK_OK(kind->shape(head, &shape));
+    CHECK_OK(kithi_kind_shape(kind, head, &shape));
     for (size_t i = 0; i < count; i++)
         forged.params[changes[i].index] = changes[i].value;
-    CHECK_STATUS(kind->shape(&forged, &shape), KITH_E_CORRUPT);
+    CHECK_STATUS(kithi_kind_shape(kind, &forged, &shape), KITH_E_CORRUPT);
 }
 
 #define SHAPE_REFUSES(head, ...)                                                                                       \
@@ -72,7 +72,7 @@ TEST(fuse_filters_of_impossible_sizes_are_refused) {
     SHAPE_REFUSES(&head, {KITHI_PARAM_FUSE_SHARDS, UINT64_C(1) << 57}); /* more than 2^62 bytes */
     kithi_shape shape;
     head.params[KITHI_PARAM_FUSE_SHARDS] = UINT64_C(1) << 56;
-    CHECK_OK(kind_named("fuse")->shape(&head, &shape));
+    CHECK_OK(kithi_kind_shape(kind_named("fuse"), &head, &shape));
     CHECK_EQ_U64(shape.body_bytes, UINT64_C(1) << 62);
 }
 
@@ -140,7 +140,7 @@ static forgery blank(kithi_head head) {
     forgery x;
     kithi_shape shape;
     uint64_t block_bytes;
-    CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
+    CHECK_OK(kithi_kind_shape(kithi_kind_by_id(head.kind_id), &head, &shape));
     head.body_bytes = shape.body_bytes;
     CHECK(kithi_block_bytes(head.body_bytes, &block_bytes));
     x.block_bytes = (size_t)block_bytes;
@@ -191,7 +191,7 @@ static forgery cuckoo_with_stash(void) {
     kithi_head head = head_of("cuckoo", NULL);
     head.count = head.fill = 0;
     head.params[KITHI_PARAM_STASH] = 3;
-    CHECK_OK(kind_named("cuckoo")->shape(&head, &shape));
+    CHECK_OK(kithi_kind_shape(kind_named("cuckoo"), &head, &shape));
     head.body_bytes = shape.body_bytes;
     CHECK_OK(kithi_filter_create_planned(&spec, &head, &filter));
     for (uint64_t key = 0; filter->head.fill < 2; key++) {

@@ -207,13 +207,14 @@ TEST(a_later_attempt_has_more_cells_and_at_last_a_single_shard) {
     CHECK_OK(kithi_spec_read(&given, &spec));
     CHECK_OK(kithi_plan_spec(&spec, &head[0]));
     const kithi_kind *kind = kithi_kind_by_id(head[0].kind_id);
-    CHECK_EQ_U64(kind->regions(&head[0]), 8);
+    CHECK_EQ_U64(regions_of(&head[0]), 8);
     for (unsigned attempt = 1; attempt < LENGTH(head); attempt++) {
         CHECK_OK(kithi_plan_again(&spec, &head[0], attempt, &head[attempt]));
         CHECK(head[attempt].capacity == head[0].capacity && head[attempt].rate == head[0].rate);
-        CHECK_EQ_U64(kind->regions(&head[attempt]), attempt < 2 ? 8 : 1);
+        CHECK_EQ_U64(regions_of(&head[attempt]), attempt < 2 ? 8 : 1);
         CHECK(attempt == 2 || head[attempt].body_bytes > head[attempt - 1].body_bytes);
-        kithi_fuse_geometry even = kind->decode(&head[attempt & ~1u]).fuse, odd = kind->decode(&head[attempt]).fuse;
+        kithi_fuse_geometry even = kind->lookup->decode(&head[attempt & ~1u]).fuse,
+                            odd = kind->lookup->decode(&head[attempt]).fuse;
         CHECK(attempt % 2 == 0 || odd.segment_cells == 8 * even.segment_cells);
     }
     CHECK_STATUS(kithi_plan_again(&spec, &head[0], 4, &head[1]), KITH_E_FULL);
@@ -249,13 +250,13 @@ TEST(a_build_that_fails_says_why_and_changes_nothing) {
     kith_filter *filter = NULL;
     CHECK_OK(kithi_filter_create_planned(&spec, &head, &filter));
     uint64_t *digests = random_digests(6, 2 * N);
-    CHECK_STATUS(filter->kind->build(filter, 0, 0, digests, 2 * N), KITH_E_FULL);
+    CHECK_STATUS(filter->kind->build.region(filter, 0, 0, digests, 2 * N), KITH_E_FULL);
     digests[N - 1] = digests[3];
-    CHECK_STATUS(filter->kind->build(filter, 0, 0, digests, N), KITH_E_COPIES);
+    CHECK_STATUS(filter->kind->build.region(filter, 0, 0, digests, N), KITH_E_COPIES);
     memory.fail_at = memory.calls + 1;
-    CHECK_STATUS(filter->kind->build(filter, 0, 0, digests, N - 1), KITH_E_MEMORY);
+    CHECK_STATUS(filter->kind->build.region(filter, 0, 0, digests, N - 1), KITH_E_MEMORY);
     CHECK_OK(kith_filter_check(filter, NULL)); /* an empty filter is all 0 */
-    CHECK_OK(filter->kind->build(filter, 0, 0, digests, N - 1));
+    CHECK_OK(filter->kind->build.region(filter, 0, 0, digests, N - 1));
     kith_filter_free(filter);
     CHECK(memory.live_blocks == 0);
     free(digests);

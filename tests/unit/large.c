@@ -129,7 +129,7 @@ static void try_large(const char *kind, const char *options, uint64_t capacity, 
     else
         CHECK(used > (.97 - shared) * above && used <= 1.03 * above);
 
-    double expected = f->kind->expect(&f->head, key_count).rate;
+    double expected = f->kind->plan.expect(&f->head, key_count).rate;
     double yes = (double)kith_filter_has_many(f, probes, PROBES, NULL);
     /* Where the digest determines the place, the keys are clustered (see draw_keys): up to 16 times the expectation. */
     CHECK(yes <= 16 * expected * PROBES + 6 * sqrt(16 * expected * PROBES) + 3);

@@ -86,13 +86,13 @@ TEST(a_later_attempt_has_more_slots_and_at_last_a_stash_for_all_keys) {
     CHECK_OK(kithi_spec_read(&given, &spec));
     CHECK_OK(kithi_plan_spec(&spec, &head[0]));
     const kithi_kind *kind = kithi_kind_by_id(head[0].kind_id);
-    CHECK_EQ_U64(kind->regions(&head[0]), 8);
+    CHECK_EQ_U64(regions_of(&head[0]), 8);
     for (unsigned attempt = 1; attempt < LENGTH(head); attempt++) {
         CHECK_OK(kithi_plan_again(&spec, &head[0], attempt, &head[attempt]));
         CHECK(head[attempt].capacity == head[0].capacity && head[attempt].rate == head[0].rate);
-        CHECK_EQ_U64(kind->regions(&head[attempt]), attempt < 2 ? 8 : 1);
+        CHECK_EQ_U64(regions_of(&head[attempt]), attempt < 2 ? 8 : 1);
         CHECK(attempt == 2 || head[attempt].body_bytes > head[attempt - 1].body_bytes);
-        CHECK_EQ_U64(kind->decode(&head[attempt]).ribbon.stash, attempt < 3 ? 5 : given.capacity);
+        CHECK_EQ_U64(kind->lookup->decode(&head[attempt]).ribbon.stash, attempt < 3 ? 5 : given.capacity);
     }
     CHECK_STATUS(kithi_plan_again(&spec, &head[0], 4, &head[1]), KITH_E_FULL);
     spec.max_bytes = head[0].body_bytes + 100000;
@@ -113,13 +113,13 @@ TEST(a_build_that_fails_says_why_and_changes_nothing) {
     kith_filter *filter = NULL;
     CHECK_OK(kithi_filter_create_planned(&spec, &head, &filter));
     uint64_t *digests = random_digests(6, 2 * N);
-    CHECK_STATUS(filter->kind->build(filter, 0, 0, digests, 2 * N), KITH_E_FULL);
+    CHECK_STATUS(filter->kind->build.region(filter, 0, 0, digests, 2 * N), KITH_E_FULL);
     digests[N - 1] = digests[3];
-    CHECK_STATUS(filter->kind->build(filter, 0, 0, digests, N), KITH_E_COPIES);
+    CHECK_STATUS(filter->kind->build.region(filter, 0, 0, digests, N), KITH_E_COPIES);
     memory.fail_at = memory.calls + 1;
-    CHECK_STATUS(filter->kind->build(filter, 0, 0, digests, N - 1), KITH_E_MEMORY);
+    CHECK_STATUS(filter->kind->build.region(filter, 0, 0, digests, N - 1), KITH_E_MEMORY);
     CHECK_OK(kith_filter_check(filter, NULL)); /* an empty filter is all 0 */
-    CHECK_OK(filter->kind->build(filter, 0, 0, digests, N - 1));
+    CHECK_OK(filter->kind->build.region(filter, 0, 0, digests, N - 1));
     kith_filter_free(filter);
     CHECK(memory.live_blocks == 0);
     free(digests);
@@ -138,7 +138,7 @@ static kith_filter *created_with_stash(uint64_t capacity, uint64_t stash, const 
     for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++)
         head.params[KITHI_PARAM_RIBBON_SLOTS + i] = i == KITHI_RIBBON_LEVELS - 1 ? 64 : 0;
     head.params[KITHI_PARAM_RIBBON_STASH] = stash;
-    CHECK_OK(kithi_kind_by_id(head.kind_id)->shape(&head, &shape));
+    CHECK_OK(kithi_kind_shape(kithi_kind_by_id(head.kind_id), &head, &shape));
     head.body_bytes = shape.body_bytes;
     CHECK_OK(kithi_filter_create_planned(&spec, &head, &filter));
     return filter;
@@ -148,7 +148,7 @@ TEST(keys_that_no_level_accepts_are_found_in_the_stash) {
     enum { N = 5000 };
     uint64_t *digests = random_digests(8, 2 * N);
     kith_filter *filter = created_with_stash(N, N, NULL);
-    CHECK_OK(filter->kind->build(filter, 0, 0, digests, N));
+    CHECK_OK(filter->kind->build.region(filter, 0, 0, digests, N));
     filter->head.count = N;
     CHECK_OK(kith_filter_check(filter, NULL));
     CHECK_EQ_U64(kith_filter_has_many(filter, digests, N, NULL), N);
@@ -165,10 +165,10 @@ TEST(keys_that_no_level_accepts_are_found_in_the_stash) {
     kith_filter_free(filter);
 
     filter = created_with_stash(N, N / 2, NULL);
-    CHECK_STATUS(filter->kind->build(filter, 0, 0, digests, N), KITH_E_FULL);
+    CHECK_STATUS(filter->kind->build.region(filter, 0, 0, digests, N), KITH_E_FULL);
     CHECK_OK(kith_filter_check(filter, NULL));
     digests[N - 1] = digests[0];
-    CHECK_STATUS(filter->kind->build(filter, 0, 0, digests, N), KITH_E_COPIES);
+    CHECK_STATUS(filter->kind->build.region(filter, 0, 0, digests, N), KITH_E_COPIES);
     CHECK_OK(kith_filter_check(filter, NULL));
     kith_filter_free(filter);
     free(digests);

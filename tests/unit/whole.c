@@ -63,8 +63,8 @@ static void lay(small *s, const char *kind, uint64_t k, uint64_t m, uint64_t cap
     kithi_head head = {.capacity = capacity, .rate = 0.5, .params = {k, m, KITHI_WHOLE, 0, 0, 0, 0, m}};
     const kithi_kind *found = kithi_kind_by_name(kind, strlen(kind));
     kithi_shape shape = {0};
-    head.kind_id = found->id;
-    CHECK_OK(found->shape(&head, &shape));
+    head.kind_id = found->lookup->id;
+    CHECK_OK(kithi_kind_shape(found, &head, &shape));
     head.body_bytes = shape.body_bytes;
     memset(s, 0, sizeof *s);
     kith_allocator none = {0};
@@ -93,7 +93,7 @@ static void expect_measured_rate(const char *kind, unsigned k, unsigned m, unsig
         squares += rate * rate;
     }
     double mean = sum / filters, asked = (double)filters * lookups;
-    double exact = kithi_kind_by_name(kind, strlen(kind))->expect(&s.filter.head, n).rate;
+    double exact = kithi_kind_by_name(kind, strlen(kind))->plan.expect(&s.filter.head, n).rate;
     /* The variance of the mean is that between filters, or the binomial one where hardly any lookup returned true. */
     double variance = fmax((squares / filters - mean * mean) / filters, exact * (1 - exact) / asked);
     double error = 5 * sqrt(variance) + 10 / asked;
@@ -205,7 +205,7 @@ TEST(a_counter_that_two_hashes_of_a_key_hit_counts_the_key_once) {
         lay(&s, "counting", 4, 8, 100);
         for (unsigned copies = 1; copies <= 14; copies++) {
             CHECK_OK(kith_filter_add_digest(&s.filter, digest, NULL));
-            CHECK_EQ_U64(s.filter.kind->copies(&s.filter, digest), copies);
+            CHECK_EQ_U64(s.filter.verbs.copies(&s.filter, digest), copies);
         }
         CHECK_STATUS(kith_filter_add_digest(&s.filter, digest, NULL), KITH_E_COPIES);
         for (unsigned cell = 0; cell < 8; cell++) {
@@ -283,7 +283,7 @@ TEST(counters_of_every_width_hold_their_keys_and_their_copies) {
             for (unsigned copies = 1; copies <= plan.max_copies; copies++)
                 CHECK_OK(kith_filter_add_digest(f, kithi_mix(1), NULL));
             CHECK_STATUS(kith_filter_add_digest(f, kithi_mix(1), NULL), KITH_E_COPIES);
-            CHECK_EQ_U64(f->kind->copies(f, kithi_mix(1)), plan.max_copies);
+            CHECK_EQ_U64(f->verbs.copies(f, kithi_mix(1)), plan.max_copies);
             for (unsigned copies = 0; copies < plan.max_copies; copies++)
                 CHECK_OK(kith_filter_remove_digest(f, kithi_mix(1)));
             for (uint64_t i = 0; i < 3000; i++)

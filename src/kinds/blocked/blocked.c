@@ -56,16 +56,10 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     return kithi_lanes_choose(request, request->rate, KITHI_LANES_BLOCK_BITS, KITHI_COUNTS_NEW_KEYS, head);
 }
 
-static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_blocked_shape(head, shape);
-    shape->capabilities = KITHI_BITS_CAPABILITIES;
-    return status;
-}
-
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_lanes_geometry g = kithi_lanes_decode(head).lanes;
     unsigned lanes = (unsigned)g.lanes;
-    return (kithi_expectation){kithi_blocked_rate(lanes, KITHI_LANES_BLOCK_BITS / lanes, g.blocks, n), 0};
+    return (kithi_expectation){.rate = kithi_blocked_rate(lanes, KITHI_LANES_BLOCK_BITS / lanes, g.blocks, n)};
 }
 
 /* ---- a key in its block ---- */
@@ -583,8 +577,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 }
 
 const kithi_kind kithi_kind_blocked = {
-    .id = KITHI_BLOCKED_ID,
-    .params_mask = KITHI_LANES_PARAMS_MASK,
+    .lookup = &kithi_lookup_blocked,
     .info =
         {
             .name = "blocked",
@@ -593,18 +586,13 @@ const kithi_kind kithi_kind_blocked = {
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
-    .choose = choose,
-    .decode = kithi_lanes_decode,
-    .shape = shape,
-    .option = kithi_lanes_option,
-    .expect = expect,
+    .plan = {.choose = choose, .option = kithi_lanes_option, .expect = expect},
     .look = look,
     .cell = kithi_bits_cell,
-    .add = add,
-    .regions = kithi_lanes_regions,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {.has_many = has_many_portable, .add_many = add_many_portable, .has = has_portable},
+            [KITHI_CPU_PORTABLE] =
+                {.has_many = has_many_portable, .add_many = add_many_portable, .has = has_portable, .add = add},
 #ifdef KITHI_HAVE_X86
             [KITHI_CPU_AVX2] = {.has_many = has_many_avx2, .add_many = add_many_avx2, .has = has_avx2, .add = add_avx2},
             [KITHI_CPU_AVX512] =
@@ -625,9 +613,7 @@ const kithi_kind kithi_kind_blocked = {
                                   .add = add_usual_avx512},
         },
 #endif
-    .add_shared = add_shared,
-    .prefetch = kithi_lanes_prefetch,
-    .above_fill_limit = kithi_bits_above_limit,
+    .shared = {.add = add_shared, .prefetch = kithi_lanes_prefetch},
     .set_crowding_limits = set_crowding_limits,
     .crowded = crowded,
     .merge = merge,
@@ -635,6 +621,5 @@ const kithi_kind kithi_kind_blocked = {
     .subset = kithi_bits_subset,
     .stats = stats,
     .check = kithi_bits_check,
-    .salvage = kithi_bits_salvage,
-    .recount = kithi_bits_recount,
+    .repair = {.salvage = kithi_bits_salvage, .recount = kithi_bits_recount},
 };

@@ -71,19 +71,14 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
                               head);
 }
 
-static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_blocked_counting_shape(head, shape);
-    shape->capabilities = KITHI_COUNTERS_CAPABILITIES;
-    return status;
-}
-
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_lanes_geometry g = kithi_lanes_decode(head).lanes;
     unsigned lanes = (unsigned)g.lanes, lane_cells = KITHI_BLOCK_COUNTERS / lanes;
     uint64_t blocks = g.blocks;
     double refused =
         n > KITHI_COUNTER_COPIES ? kithi_blocked_hit(lanes, lane_cells, blocks, n - 1, KITHI_COUNTER_COPIES) : 0;
-    return (kithi_expectation){kithi_blocked_rate(lanes, lane_cells, blocks, n), fmin(1, (double)n * refused)};
+    return (kithi_expectation){.rate = kithi_blocked_rate(lanes, lane_cells, blocks, n),
+                               .failure = fmin(1, (double)n * refused)};
 }
 
 /* ---- a key in its block ---- */
@@ -568,8 +563,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 }
 
 const kithi_kind kithi_kind_blocked_counting = {
-    .id = KITHI_BLOCKED_COUNTING_ID,
-    .params_mask = KITHI_LANES_PARAMS_MASK,
+    .lookup = &kithi_lookup_blocked_counting,
     .info =
         {
             .name = "blocked_counting",
@@ -578,21 +572,18 @@ const kithi_kind kithi_kind_blocked_counting = {
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
-    .choose = choose,
-    .decode = kithi_lanes_decode,
-    .shape = shape,
-    .option = kithi_lanes_option,
-    .expect = expect,
+    .plan = {.choose = choose, .option = kithi_lanes_option, .expect = expect},
     .look = look,
     .cell = cell,
-    .add = add,
-    .regions = kithi_lanes_regions,
     .kernels =
         {
             [KITHI_CPU_PORTABLE] = {.has_many = has_many_portable,
                                     .add_many = add_many_portable,
                                     .remove_many = remove_many_portable,
-                                    .has = has_portable},
+                                    .has = has_portable,
+                                    .add = add,
+                                    .remove = remove_one,
+                                    .copies = copies},
 #ifdef KITHI_HAVE_X86
             [KITHI_CPU_AVX2] = {.has_many = has_many_avx2,
                                 .add_many = add_many_avx2,
@@ -617,14 +608,10 @@ const kithi_kind kithi_kind_blocked_counting = {
                                 .remove = remove_neon},
 #endif
         },
-    .remove = remove_one,
-    .above_fill_limit = kithi_bits_above_limit,
     .set_crowding_limits = set_crowding_limits,
     .crowded = crowded,
-    .copies = copies,
     .merge = merge,
     .stats = stats,
     .check = check,
-    .salvage = salvage,
-    .recount = recount,
+    .repair = {.salvage = salvage, .recount = recount},
 };

@@ -54,12 +54,6 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     return KITH_OK;
 }
 
-static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_bloom_shape(head, shape);
-    shape->capabilities = KITHI_BITS_CAPABILITIES;
-    return status;
-}
-
 static uint64_t option(const kithi_head *head, unsigned index) {
     kithi_slices_geometry g = kithi_slices_decode(head).slices;
     return index == 0 ? g.k : g.layout;
@@ -67,7 +61,7 @@ static uint64_t option(const kithi_head *head, unsigned index) {
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_slices_geometry g = kithi_slices_decode(head).slices;
-    return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g)), 0};
+    return (kithi_expectation){.rate = kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g))};
 }
 
 #ifdef KITHI_HAVE_X86
@@ -361,8 +355,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 }
 
 const kithi_kind kithi_kind_bloom = {
-    .id = KITHI_BLOOM_ID,
-    .params_mask = KITHI_SLICES_PARAMS_MASK,
+    .lookup = &kithi_lookup_bloom,
     .info =
         {
             .name = "bloom",
@@ -371,17 +364,13 @@ const kithi_kind kithi_kind_bloom = {
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
-    .choose = choose,
-    .decode = kithi_slices_decode,
-    .shape = shape,
-    .option = option,
-    .expect = expect,
+    .plan = {.choose = choose, .option = option, .expect = expect},
     .look = look,
     .cell = kithi_bits_cell,
-    .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {.has_many = has_many_portable, .add_many = add_many_portable, .has = has},
+            [KITHI_CPU_PORTABLE] =
+                {.has_many = has_many_portable, .add_many = add_many_portable, .has = has, .add = add},
 #ifdef KITHI_HAVE_X86
             [KITHI_CPU_AVX2] = {.has_many = has_many_avx2, .add_many = add_many_avx2, .has = has_avx2, .add = add_avx2},
             [KITHI_CPU_AVX512] =
@@ -403,14 +392,11 @@ const kithi_kind kithi_kind_bloom = {
         },
 #endif
     .add_cells = add_cells,
-    .add_shared = add_shared,
-    .prefetch = prefetch,
-    .above_fill_limit = kithi_bits_above_limit,
+    .shared = {.add = add_shared, .prefetch = prefetch},
     .merge = merge,
     .intersect = intersect,
     .subset = kithi_bits_subset,
     .stats = stats,
     .check = kithi_bits_check,
-    .salvage = kithi_bits_salvage,
-    .recount = kithi_bits_recount,
+    .repair = {.salvage = kithi_bits_salvage, .recount = kithi_bits_recount},
 };

@@ -104,7 +104,8 @@ static double failure_of(const kithi_slices_geometry *g, uint64_t n) {
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_slices_geometry g = kithi_counting_decode(head).slices;
-    return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g)), failure_of(&g, n)};
+    return (kithi_expectation){.rate = kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g)),
+                               .failure = failure_of(&g, n)};
 }
 
 /* Returns the smallest length of a slice, at least g.slice, for which the failure is at most FAILURE_MAX; 0 if a slice
@@ -156,12 +157,6 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     kithi_slices_encode((unsigned)g.k, g.slice, layout, n, head);
     head->params[KITHI_PARAM_WIDTH] = g.width != KITHI_COUNTER_BITS ? g.width : 0;
     return KITH_OK;
-}
-
-static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_counting_shape(head, shape);
-    shape->capabilities = KITHI_COUNTERS_CAPABILITIES;
-    return status;
 }
 
 static unsigned width_of(const kith_filter *f) {
@@ -394,8 +389,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 }
 
 const kithi_kind kithi_kind_counting = {
-    .id = KITHI_COUNTING_ID,
-    .params_mask = KITHI_COUNTING_PARAMS_MASK,
+    .lookup = &kithi_lookup_counting,
     .info =
         {
             .name = "counting",
@@ -404,20 +398,18 @@ const kithi_kind kithi_kind_counting = {
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
-    .choose = choose,
-    .decode = kithi_counting_decode,
-    .shape = shape,
-    .option = option,
-    .expect = expect,
+    .plan = {.choose = choose, .option = option, .expect = expect},
     .look = look,
     .cell = cell,
-    .add = add,
     .kernels =
         {
             [KITHI_CPU_PORTABLE] = {.has_many = has_many_portable,
                                     .add_many = add_many_portable,
                                     .remove_many = remove_many_portable,
-                                    .has = has},
+                                    .has = has,
+                                    .add = add,
+                                    .remove = remove_one,
+                                    .copies = copies},
 #ifdef KITHI_HAVE_X86
             [KITHI_CPU_AVX2] = {.has_many = has_many_avx2,
                                 .add_many = add_many_avx2,
@@ -436,12 +428,8 @@ const kithi_kind kithi_kind_counting = {
 #endif
         },
     .add_cells = add_cells,
-    .remove = remove_one,
-    .above_fill_limit = kithi_bits_above_limit,
-    .copies = copies,
     .merge = merge,
     .stats = stats,
     .check = check,
-    .salvage = salvage,
-    .recount = recount,
+    .repair = {.salvage = salvage, .recount = recount},
 };

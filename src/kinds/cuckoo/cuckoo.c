@@ -97,25 +97,9 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     return kithi_cf_choose(fit_layout_of(&g), request, slot_bits, head);
 }
 
-static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_cuckoo_shape(head, shape);
-    shape->capabilities = KITHI_CF_CAPABILITIES;
-    return status;
-}
-
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_cf_geometry g = kithi_cuckoo_decode_head(head).cf;
-    return kithi_cf_expect(fit_layout_of(&g),
-                           (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash}, n);
-}
-
-static uint64_t regions(const kithi_head *head) {
-    return kithi_cuckoo_decode_head(head).cf.regions;
-}
-
-static uint64_t search_slots(const kithi_head *head) {
-    kithi_cf_geometry g = kithi_cuckoo_decode_head(head).cf;
-    return kithi_cf_search_slots(&kithi_cuckoo_layout, &g);
+    return kithi_cf_expect(&kithi_cuckoo_layout, fit_layout_of(&g), &g, n);
 }
 
 /* ---- operations: the inline functions of kinds/shared, compiled for this layout ---- */
@@ -269,8 +253,7 @@ static void recount(kith_filter *f) {
 }
 
 const kithi_kind kithi_kind_cuckoo = {
-    .id = KITHI_CUCKOO_ID,
-    .params_mask = KITHI_CUCKOO_PARAMS_MASK,
+    .lookup = &kithi_lookup_cuckoo,
     .info =
         {
             .name = "cuckoo",
@@ -279,21 +262,18 @@ const kithi_kind kithi_kind_cuckoo = {
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
-    .choose = choose,
-    .decode = kithi_cuckoo_decode_head,
-    .shape = shape,
-    .option = option,
-    .expect = expect,
-    .search_slots = search_slots,
+    .plan = {.choose = choose, .option = option, .expect = expect},
     .look = look,
     .cell = cell,
-    .add = add,
     .kernels =
         {
             [KITHI_CPU_PORTABLE] = {.has_many = has_many_portable,
                                     .add_many = add_many_portable,
                                     .remove_many = remove_many_portable,
-                                    .has = has_portable},
+                                    .has = has_portable,
+                                    .add = add,
+                                    .remove = remove_one,
+                                    .copies = copies},
 #ifdef KITHI_HAVE_X86
             [KITHI_CPU_AVX2] = {.has_many = has_many_avx2,
                                 .add_many = add_many_avx2,
@@ -316,14 +296,10 @@ const kithi_kind kithi_kind_cuckoo = {
                                 .has = has_portable},
 #endif
         },
-    .regions = regions,
-    .remove = remove_one,
-    .copies = copies,
     .merge = merge,
     .stats = stats,
     .check = check,
-    .salvage = salvage,
-    .recount = recount,
+    .repair = {.salvage = salvage, .recount = recount},
     .detach = kithi_cf_detach,
     .state_bytes = kithi_cf_state_bytes,
 };

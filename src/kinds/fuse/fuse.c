@@ -132,12 +132,6 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     return KITH_OK;
 }
 
-static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_fuse_shape(head, shape);
-    shape->capabilities = KITH_CAN_ANY_ORDER;
-    return status;
-}
-
 static uint64_t option(const kithi_head *head, unsigned index) {
     kithi_fuse_geometry g = kithi_fuse_decode(head).fuse;
     return index == 0 ? g.cell_bits : g.arity - 3;
@@ -145,11 +139,7 @@ static uint64_t option(const kithi_head *head, unsigned index) {
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     (void)n;
-    return (kithi_expectation){ldexp(1, -(int)kithi_fuse_decode(head).fuse.cell_bits), 0};
-}
-
-static uint64_t regions(const kithi_head *head) {
-    return kithi_fuse_decode(head).fuse.shards;
+    return (kithi_expectation){.rate = ldexp(1, -(int)kithi_fuse_decode(head).fuse.cell_bits)};
 }
 
 /* ---- lookups ---- */
@@ -308,8 +298,7 @@ static const char *check(const kith_filter *f) {
 }
 
 const kithi_kind kithi_kind_fuse = {
-    .id = KITHI_FUSE_ID,
-    .params_mask = KITHI_FUSE_PARAMS_MASK,
+    .lookup = &kithi_lookup_fuse,
     .info =
         {
             .name = "fuse",
@@ -318,11 +307,7 @@ const kithi_kind kithi_kind_fuse = {
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
-    .choose = choose,
-    .decode = kithi_fuse_decode,
-    .shape = shape,
-    .option = option,
-    .expect = expect,
+    .plan = {.choose = choose, .option = option, .expect = expect},
     .kernels =
         {
             [KITHI_CPU_PORTABLE] = {.has_many = has_many_portable, .has = has},
@@ -331,9 +316,7 @@ const kithi_kind kithi_kind_fuse = {
             [KITHI_CPU_AVX512] = {.has_many = has_many_avx2, .has = has_avx2},
 #endif
         },
-    .build = kithi_fuse_build,
-    .build_bytes = kithi_fuse_build_bytes,
-    .regions = regions,
+    .build = {.region = kithi_fuse_build, .bytes = kithi_fuse_build_bytes},
     .look = look,
     .cell = cell,
     .stats = stats,

@@ -18,10 +18,10 @@ static inline uint64_t kithi_fuse_first_seed(void) {
     return kithi_mix(KITHI_GOLDEN);
 }
 
-/* The function `build` of kithi_kind. */
+/* As kithi_static_build.region. */
 kith_status kithi_fuse_build(kith_filter *f, unsigned attempt, uint64_t region, const uint64_t *digests, size_t n);
 
-/* The function `build_bytes` of kithi_kind. */
+/* As kithi_static_build.bytes. */
 uint64_t kithi_fuse_build_bytes(const kithi_geometry *g, size_t n);
 
 #endif

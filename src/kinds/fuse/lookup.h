@@ -39,6 +39,7 @@ static inline uint64_t kithi_fuse_segment_max(uint64_t arity) {
 static inline kithi_geometry kithi_fuse_decode(const kithi_head *head) {
     kithi_geometry geometry;
     memset(&geometry, 0, sizeof geometry);
+    geometry.fill_limit = UINT64_MAX;
     kithi_fuse_geometry *g = &geometry.fuse;
     g->cell_bits = head->params[KITHI_PARAM_FUSE_CELL_BITS];
     g->arity = head->params[KITHI_PARAM_FUSE_ARITY];
@@ -64,6 +65,7 @@ static inline kith_status kithi_fuse_shape(const kithi_head *head, kithi_shape *
     if (!valid || !kithi_checked_mul(g.shards, kithi_fuse_shard_cells(&g), &shape->cells) ||
         !kithi_checked_mul(g.shards, g.shard_bytes, &shape->body_bytes) || shape->body_bytes > UINT64_C(1) << 62)
         return KITH_E_CORRUPT;
+    shape->regions = g.shards;
     shape->cell_bits = (unsigned)g.cell_bits;
     shape->fingerprint_bits = (unsigned)g.cell_bits;
     shape->lines = shape->lookup_cells = (unsigned)g.arity;

@@ -95,6 +95,7 @@ static inline void kithi_ribbon_lay_out(kithi_ribbon_geometry *g) {
 static inline kithi_geometry kithi_ribbon_decode(const kithi_head *head) {
     kithi_geometry geometry;
     memset(&geometry, 0, sizeof geometry);
+    geometry.fill_limit = UINT64_MAX;
     kithi_ribbon_geometry *g = &geometry.ribbon;
     g->bits = head->params[KITHI_PARAM_RIBBON_BITS];
     for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++)
@@ -121,6 +122,7 @@ static inline kith_status kithi_ribbon_shape(const kithi_head *head, kithi_shape
     if (!valid || !kithi_checked_mul(g.shards, kithi_ribbon_shard_slots(&g), &shape->cells) ||
         !kithi_checked_mul(g.shards, g.shard_bytes, &shape->body_bytes) || shape->body_bytes > UINT64_C(1) << 62)
         return KITH_E_CORRUPT;
+    shape->regions = g.shards;
     shape->cell_bits = (unsigned)g.bits;
     shape->fingerprint_bits = (unsigned)g.bits;
     /* Two blocks have 16 * bits bytes. One line more, because they may begin in the middle of a cache line. The marks

@@ -150,12 +150,6 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     return KITH_OK;
 }
 
-static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_ribbon_shape(head, shape);
-    shape->capabilities = KITH_CAN_ANY_ORDER;
-    return status;
-}
-
 static uint64_t option(const kithi_head *head, unsigned index) {
     (void)index;
     return kithi_ribbon_decode(head).ribbon.bits;
@@ -163,11 +157,7 @@ static uint64_t option(const kithi_head *head, unsigned index) {
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     (void)n;
-    return (kithi_expectation){ldexp(1, -(int)kithi_ribbon_decode(head).ribbon.bits), 0};
-}
-
-static uint64_t regions(const kithi_head *head) {
-    return kithi_ribbon_decode(head).ribbon.shards;
+    return (kithi_expectation){.rate = ldexp(1, -(int)kithi_ribbon_decode(head).ribbon.bits)};
 }
 
 /* ---- lookups ---- */
@@ -350,8 +340,7 @@ static const char *check(const kith_filter *f) {
 }
 
 const kithi_kind kithi_kind_ribbon = {
-    .id = KITHI_RIBBON_ID,
-    .params_mask = KITHI_RIBBON_PARAMS_MASK,
+    .lookup = &kithi_lookup_ribbon,
     .info =
         {
             .name = "ribbon",
@@ -360,11 +349,7 @@ const kithi_kind kithi_kind_ribbon = {
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
-    .choose = choose,
-    .decode = kithi_ribbon_decode,
-    .shape = shape,
-    .option = option,
-    .expect = expect,
+    .plan = {.choose = choose, .option = option, .expect = expect},
     .kernels =
         {
             [KITHI_CPU_PORTABLE] = {.has_many = has_many, .has = has},
@@ -373,9 +358,7 @@ const kithi_kind kithi_kind_ribbon = {
             [KITHI_CPU_AVX512] = {.has_many = has_many_avx512, .has = has_avx512},
 #endif
         },
-    .build = kithi_ribbon_build,
-    .build_bytes = kithi_ribbon_build_bytes,
-    .regions = regions,
+    .build = {.region = kithi_ribbon_build, .bytes = kithi_ribbon_build_bytes},
     .look = look,
     .cell = cell,
     .stats = stats,

@@ -13,10 +13,10 @@ static inline uint64_t kithi_ribbon_digest(uint64_t hash, uint64_t seed, unsigne
     return kithi_unmix(hash) - (level + 1) * KITHI_GOLDEN - seed;
 }
 
-/* The function `build` of kithi_kind. */
+/* As kithi_static_build.region. */
 kith_status kithi_ribbon_build(kith_filter *f, unsigned attempt, uint64_t region, const uint64_t *digests, size_t n);
 
-/* The function `build_bytes` of kithi_kind. */
+/* As kithi_static_build.bytes. */
 uint64_t kithi_ribbon_build_bytes(const kithi_geometry *g, size_t n);
 
 #endif

@@ -25,7 +25,7 @@
 #define KITHI_BITS_CAPABILITIES                                                                                        \
     (KITH_CAN_ADD | KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER)
 
-/* As kithi_kind.above_fill_limit. */
+/* Returns whether a filter like f with this fill accepts no new key. */
 static inline bool kithi_bits_above_limit(const kith_filter *f, uint64_t fill) {
     return fill > f->geometry.fill_limit;
 }
@@ -196,7 +196,7 @@ static inline void kithi_bits_write(uint8_t *body, uint64_t from, uint64_t to, b
     }
 }
 
-/* As kithi_kind.salvage, for cells of `width` bits. Sets every cell that has a bit in a damaged page to its largest
+/* As kithi_repair.salvage, for cells of `width` bits. Sets every cell that has a bit in a damaged page to its largest
  * value. So no key is lost, but there are more false positives. A counter with this value is stuck: removals do not
  * change it (kinds/shared/counter_cells.h). A page whose checksum is lost stays as it is, because it is probably
  * right. (If its cells were set, too, a file without checksums would become a filter that returns true for every key.)
@@ -226,7 +226,7 @@ static inline kith_status kithi_bits_salvage(kith_filter *f, kithi_damage *damag
     return kithi_cells_salvage(f, damage, 1);
 }
 
-/* As kithi_kind.recount. */
+/* As kithi_repair.recount. */
 static inline void kithi_bits_recount(kith_filter *f) {
     f->head.fill = kithi_bits_count(f, f, KITHI_BITS_OR);
     kithi_filter_forget_crowding(f);

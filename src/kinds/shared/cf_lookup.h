@@ -109,6 +109,7 @@ static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi
 static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, const kithi_head *head) {
     kithi_geometry geometry;
     memset(&geometry, 0, sizeof geometry);
+    geometry.fill_limit = UINT64_MAX;
     kithi_cf_geometry *g = &geometry.cf;
     g->slot_bits = head->params[KITHI_PARAM_SLOT_BITS];
     g->half = head->params[KITHI_PARAM_HALF];
@@ -147,6 +148,7 @@ static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const ki
         !kithi_checked_mul(regions, kithi_cf_stride(g, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
         return KITH_E_CORRUPT;
     shape->body_bytes = body_bytes;
+    shape->regions = regions;
     shape->cells = cells;
     shape->cell_bits = (unsigned)slot_bits;
     shape->hashes = 0;

@@ -104,9 +104,12 @@ kith_status kithi_cf_choose(kithi_fit_layout fit, const kithi_request *request, 
 
 /* The keys do not all fit if no slot can be freed for one of them, or if a region needs more entries than its stash
  * has. */
-kithi_expectation kithi_cf_expect(kithi_fit_layout fit, kithi_fit_size size, uint64_t n) {
+kithi_expectation kithi_cf_expect(const kithi_cf_layout *layout, kithi_fit_layout fit, const kithi_cf_geometry *g,
+                                  uint64_t n) {
+    kithi_fit_size size = {(unsigned)g->slot_bits, g->half, g->regions, (unsigned)g->stash};
     return (kithi_expectation){
-        kithi_fit_rate(&fit, &size, n),
-        fmin(1, kithi_fit_room_failure(&fit, &size, n) + kithi_fit_overflow(&fit, &size, n)),
+        .rate = kithi_fit_rate(&fit, &size, n),
+        .failure = fmin(1, kithi_fit_room_failure(&fit, &size, n) + kithi_fit_overflow(&fit, &size, n)),
+        .search_slots = kithi_cf_search_slots(layout, g),
     };
 }

@@ -169,7 +169,8 @@ uint64_t kithi_cf_state_bytes(const kith_filter *f);
 
 /* choose and expect of the cuckoo kinds. slot_bits 0 means as many as the rate needs. */
 kith_status kithi_cf_choose(kithi_fit_layout fit, const kithi_request *request, unsigned slot_bits, kithi_head *head);
-kithi_expectation kithi_cf_expect(kithi_fit_layout fit, kithi_fit_size size, uint64_t n);
+kithi_expectation kithi_cf_expect(const kithi_cf_layout *layout, kithi_fit_layout fit, const kithi_cf_geometry *g,
+                                  uint64_t n);
 
 #define KITHI_CF_CAPABILITIES (KITH_CAN_ADD | KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE)
 

@@ -23,7 +23,7 @@
 #include "kinds/shared/crowding.h"
 #include "kinds/shared/lanes_lookup.h"
 
-/* As kithi_kind.option. The value of the option "lanes" is the index of the number of lanes in "auto|4|8|16". */
+/* As kithi_planning.option. The value of the option "lanes" is the index of the number of lanes in "auto|4|8|16". */
 static inline uint64_t kithi_lanes_option(const kithi_head *head, unsigned index) {
     (void)index;
     uint64_t lanes = kithi_lanes_decode(head).lanes.lanes;
@@ -64,10 +64,6 @@ static inline kith_status kithi_lanes_choose(const kithi_request *request, doubl
     head->params[KITHI_PARAM_FILL_LIMIT] =
         kithi_fill_limit(best_lanes, block_cells / best_lanes, best_blocks, capacity);
     return KITH_OK;
-}
-
-static inline uint64_t kithi_lanes_regions(const kithi_head *head) {
-    return kithi_lanes_decode(head).lanes.blocks;
 }
 
 /* Estimates the number of keys from the number of cells in use. Take lane j of every block: together they have
@@ -176,7 +172,7 @@ KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_operation *operation, const kit
     return lanes == 4 ? operation(ops, &args, 4) : operation(ops, &args, 16);
 }
 
-/* As kithi_kind.prefetch. */
+/* As kithi_shared_adds.prefetch. */
 KITHI_INLINE void kithi_lanes_prefetch(const void *f, uint64_t digest) {
     __builtin_prefetch(kithi_lanes_block_of(f, digest));
 }

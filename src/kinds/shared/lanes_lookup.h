@@ -45,6 +45,7 @@ static inline kith_status kithi_lanes_shape(const kithi_head *head, unsigned cel
         g.fill_limit > blocks * block_cells)
         return KITH_E_CORRUPT;
     shape->body_bytes = blocks * KITHI_LANES_BLOCK_BYTES;
+    shape->regions = blocks;
     shape->cells = blocks * block_cells;
     shape->cell_bits = cell_bits;
     shape->hashes = (unsigned)lanes;
