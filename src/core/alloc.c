@@ -14,9 +14,12 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "core/bits.h"
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #define HUGE_PAGE ((uintptr_t)2 << 20)
 #define HUGE_FROM (2 * HUGE_PAGE) /* the size from which a block gets huge pages */

@@ -4,9 +4,9 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "core/digest.h"
+#include "core/random.h"
 
 /* When gcc 12 inlines XXH3 for AVX-512, it warns that a short key would be read as if it were a long one. */
 #pragma GCC diagnostic push
@@ -139,11 +139,7 @@ uint64_t kith_digest_end(const kith_digest_state *state) {
 
 kith_status kith_hash_untrusted(kith_hash *hash) {
     kith_hash fresh = {KITH_HASH_SIPHASH, 0, {0}};
-    ssize_t got;
-    do {
-        got = getrandom(fresh.key, sizeof fresh.key, 0);
-    } while (got < 0 && errno == EINTR);
-    if (got != (ssize_t)sizeof fresh.key)
+    if (!kithi_random(fresh.key, sizeof fresh.key))
         return KITH_E_RANDOM;
     *hash = fresh;
     return KITH_OK;

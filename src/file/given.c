@@ -7,15 +7,14 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/structs.h"
-#include "os/posix/uninterrupted.h"
 #include "file/file.h"
 #include "os/errno_status.h"
+#include "os/transfer.h"
 #include "format/format.h"
 
 enum { ATTEMPTS_MAX = 1000 }; /* each fails only if the file was replaced since it began */
@@ -145,22 +144,11 @@ kith_status kithi_file_open_stream(kith_file *f, const char *path) {
 }
 
 static kith_status write_some(void *context, const void *bytes, size_t byte_count) {
-    const int *fd = context;
-    const uint8_t *at = bytes;
-    while (byte_count > 0) {
-        ssize_t written = write(*fd, at, byte_count);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return kithi_status_with_errno(written == 0 ? EIO : errno);
-        at += written;
-        byte_count -= (size_t)written;
-    }
-    return KITH_OK;
+    return kithi_write(*(const int *)context, bytes, byte_count);
 }
 
 kith_status kithi_file_commit_stream(kith_file *f) {
-    int fd = kithi_openat(AT_FDCWD, f->stream, O_WRONLY | O_CLOEXEC | O_NOCTTY, 0);
+    int fd = kithi_open_stream(f->stream);
     if (fd < 0)
         return kithi_file_fail(f, kithi_status_from_errno(errno));
     kith_status status = kith_filter_write(f->whole, 0, kith_filter_file_bytes(f->whole), write_some, &fd);

@@ -8,6 +8,7 @@
  *   ENOSPC EDQUOT EFBIG     KITH_E_NO_SPACE
  *   ENOMEM                  KITH_E_MEMORY
  *   EOVERFLOW               KITH_E_TOO_LARGE     the file's size does not fit this machine's types
+ *   ENOSYS on Windows       KITH_E_UNSUPPORTED   src/os/windows does not have this
  *   all others              KITH_E_IO            the caller can read errno for the reason
  */
 #ifndef KITHI_OS_ERRNO_STATUS_H
@@ -27,13 +28,19 @@ static inline kith_status kithi_status_from_errno(int error) {
     case EROFS:
         return KITH_E_PERMISSION;
     case ENOSPC:
+#ifdef EDQUOT
     case EDQUOT:
+#endif
     case EFBIG:
         return KITH_E_NO_SPACE;
     case ENOMEM:
         return KITH_E_MEMORY;
     case EOVERFLOW:
         return KITH_E_TOO_LARGE;
+#ifdef _WIN32
+    case ENOSYS:
+        return KITH_E_UNSUPPORTED;
+#endif
     default:
         return KITH_E_IO;
     }

@@ -24,6 +24,9 @@
 KITH_MUST_USE kith_status kithi_open_file(const char *path, int *fd);
 void kithi_close_file(int fd); /* preserves errno */
 
+/* The size of a regular file that is not empty; the codes are those of kithi_map_file(). */
+KITH_MUST_USE kith_status kithi_file_size(int fd, size_t *byte_count);
+
 /* Maps the whole file, read-only. Cost: a few system calls; pages are read when they are first accessed.
  *
  * KITH_OK             (*bytes)[0 .. *byte_count) is the file, page-aligned. The bytes between its end and the end of

@@ -1,7 +1,7 @@
 /* Tests of kith/builder.h: digests beyond the memory limit, and every failure of the temporary file, of the memory and
  * of the caller.
  *
- * The system calls of build/spill.c go to functions of this file, which make the n-th of them fail. */
+ * The calls that read and write the temporary file go to functions of this file, which make the n-th of them fail. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

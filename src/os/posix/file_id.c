@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
-#include <sys/stat.h>
+
+#include "os/posix/system.h"
 
 bool kithi_file_id_of(int folder, const char *name, kithi_file_id *id) {
     struct stat st;
@@ -20,7 +21,7 @@ bool kithi_file_id_of(int folder, const char *name, kithi_file_id *id) {
                               (uint64_t)st.st_dev,
                               (uint64_t)st.st_ino,
                               (uint64_t)st.st_size,
-                              (int64_t)st.st_mtim.tv_sec,
-                              (int64_t)st.st_mtim.tv_nsec};
+                              (int64_t)st.KITHI_MTIM.tv_sec,
+                              (int64_t)st.KITHI_MTIM.tv_nsec};
     return true;
 }

@@ -23,17 +23,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/random.h"
+#include "os/map.h"
+#include "os/posix/system.h"
 #include "os/posix/uninterrupted.h"
-#include "os/errno_status.h"
-#include "os/replace.h"
+
+#ifndef MAP_NORESERVE
+#define MAP_NORESERVE 0 /* FreeBSD never reserves memory for a private mapping */
+#endif
 
 enum { TRANSFER_BYTES_MAX = 1 << 30 }; /* Linux shortens transfers to 2 GiB - 4 KiB, others reject more than INT_MAX */
 
 static void close_file(void *context, int file) {
     (void)context;
-    int error = errno;
-    (void)close(file);
-    errno = error;
+    kithi_close_file(file);
 }
 
 /* Closes the file, if it is open. Sets errno and returns -1. */
@@ -89,7 +92,7 @@ static void settle_access(int lock, int folder, const char *data_name) {
     if (exists && fchown(lock, data.st_uid, data.st_gid) != 0 && fchown(lock, (uid_t)-1, data.st_gid) != 0)
         data.st_mode &= ~(mode_t)S_IWGRP; /* the lock file has another group than the data file */
     mode_t writers = data.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH);
-    (void)fchmod(lock, S_IRUSR | S_IWUSR | writers | writers << 1);
+    (void)fchmod(lock, (mode_t)(S_IRUSR | S_IWUSR | writers | writers << 1));
 }
 
 static int open_or_create(int folder, const char *name, const char *data_name, bool existing) {
@@ -183,7 +186,7 @@ static int truncate_file(void *context, int file, uint64_t bytes) {
 
 static int sync_file(void *context, int file, bool only_data) {
     (void)context;
-    return only_data ? fdatasync(file) : fsync(file);
+    return kithi_sync(file, only_data) ? 0 : -1;
 }
 
 static kith_status replace_file(void *context, int folder, const kithi_replacement *replacement) {
@@ -194,7 +197,7 @@ static kith_status replace_file(void *context, int folder, const kithi_replaceme
 /* Some file systems cannot sync folders and report that. Names are then as durable as they can be. */
 static int sync_folder(void *context, int folder) {
     (void)context;
-    return fsync(folder) == 0 || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS ? 0 : -1;
+    return kithi_sync(folder, false) || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS ? 0 : -1;
 }
 
 static int remove_file(void *context, int folder, const char *name) {
@@ -252,56 +255,3 @@ const kithi_files kithi_files_system = {
     .now_ms = now_ms,
     .random = random_bytes,
 };
-
-kith_status kithi_files_write(const kithi_files *files, int file, const void *bytes, size_t byte_count,
-                              uint64_t offset) {
-    const uint8_t *at = bytes;
-    while (byte_count > 0) {
-        int64_t written = files->write(files->context, file, at, byte_count, offset);
-        if (written > 0) {
-            at += written;
-            offset += (uint64_t)written;
-            byte_count -= (size_t)written;
-        } else if (written == 0) {
-            return kithi_status_with_errno(EIO);
-        } else if (errno != EINTR) {
-            return kithi_status_from_errno(errno);
-        }
-    }
-    return KITH_OK;
-}
-
-kith_status kithi_files_read(const kithi_files *files, int file, void *bytes, size_t byte_count, uint64_t offset,
-                             size_t *got) {
-    *got = 0;
-    while (*got < byte_count) {
-        int64_t more = files->read(files->context, file, (uint8_t *)bytes + *got, byte_count - *got, offset + *got);
-        if (more == 0)
-            break;
-        if (more > 0)
-            *got += (size_t)more;
-        else if (errno != EINTR)
-            return kithi_status_from_errno(errno);
-    }
-    return KITH_OK;
-}
-
-kith_status kithi_files_truncate(const kithi_files *files, int file, uint64_t bytes) {
-    while (files->truncate(files->context, file, bytes) != 0)
-        if (errno != EINTR)
-            return kithi_status_from_errno(errno);
-    return KITH_OK;
-}
-
-kith_status kithi_files_open(const kithi_files *files, int folder, const char *name, bool writable, int *file) {
-    do
-        *file = files->open(files->context, folder, name, writable);
-    while (*file < 0 && errno == EINTR);
-    return *file < 0 ? kithi_status_from_errno(errno) : KITH_OK;
-}
-
-kith_status kithi_files_open_journal(const kithi_files *files, int folder, const char *name, bool writable, int *file) {
-    kith_status status = kithi_files_open(files, folder, name, writable, file);
-    bool is_regular = errno != EISDIR && errno != EINVAL && errno != ENXIO;
-    return status == KITH_E_IO && !is_regular ? KITH_E_JOURNAL : status;
-}

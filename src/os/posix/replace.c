@@ -9,7 +9,7 @@
  *   2 create      O_EXCL, so that no existing file or link of that name is used; then lock the file
  *   3 access      set owner and mode while the file is empty: the bytes are never readable by more users than the old
  *                 ones, the quota of the right owner is charged, and a failure costs nothing
- *   4 reserve     fallocate, so that a full disk is reported before gigabytes are written
+ *   4 reserve     space on the disk, so that a full disk is reported before gigabytes are written
  *   5 write       all parts, one after the other
  *   6 fsync file  before the rename: rename does not flush data, so otherwise the name may refer to an empty file
  *                 after a power cut
@@ -44,8 +44,8 @@
  * Links are followed here, one name after the other, because the temporary file must be in the folder of the last one.
  * This bypasses the kernel's protection (fs.protected_symlinks), so the same rule is applied here: in a sticky folder
  * that everyone may write, a link is followed only if it belongs to the caller or to the folder's owner. Otherwise
- * anyone could point /tmp/x.kith at a file that belongs to root. Each name is opened with O_PATH and examined through
- * that descriptor, so that the link that was examined is the one that is followed.
+ * anyone could point /tmp/x.kith at a file that belongs to root. The link that was examined is the
+ * one that is followed (kithi_look_up()).
  *
  * Nothing is allocated. The umask is never read, because a process cannot read its umask without setting it: a new file
  * is created with mode 0666 and the kernel applies the umask; a file whose mode is known is created with 0600 and
@@ -67,22 +67,19 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
-#include "os/posix/uninterrupted.h"
 #include "os/errno_status.h"
+#include "os/map.h"
+#include "os/posix/system.h"
 #include "os/posix/temporary.h"
+#include "os/posix/uninterrupted.h"
+#include "os/transfer.h"
 
 enum {
-    LINKS_MAX = 40,            /* the limit of the kernel for one path */
-    NAME_TRIES = 100,          /* then give up: only an attacker in a shared folder can cause that many collisions */
-    WRITE_BYTES_MAX = 1 << 30, /* Linux shortens a write to 2 GiB - 4 KiB, other systems reject more than INT_MAX */
-    ACL_BYTES_MAX = 4096,      /* 511 entries; ext4 holds about as many */
+    LINKS_MAX = 40,   /* the limit of the kernel for one path */
+    NAME_TRIES = 100, /* then give up: only an attacker in a shared folder can cause that many collisions */
 };
-
-#define ACL_NAME "system.posix_acl_access"
 
 /* The file that a path refers to after all links are followed. */
 struct target {
@@ -110,12 +107,6 @@ struct model {
     int fd; /* negative: not open */
     struct stat st;
 };
-
-static void close_quietly(int fd) {
-    int error = errno;
-    (void)close(fd);
-    errno = error;
-}
 
 static void unlink_quietly(int folder, const char *name) {
     int error = errno;
@@ -146,7 +137,7 @@ static int open_folder(int from, char *path, const char **name, bool to_read) {
         *slash = '\0';
         folder = path;
     }
-    return kithi_openat(from, folder, (to_read ? O_PATH : O_RDONLY) | O_DIRECTORY | O_CLOEXEC, 0);
+    return kithi_openat(from, folder, (to_read ? KITHI_O_SEARCH : O_RDONLY) | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
 static bool link_is_trusted(int folder, const struct stat *link) {
@@ -159,24 +150,16 @@ static bool link_is_trusted(int folder, const struct stat *link) {
     return true;
 }
 
-/* Examines the entry behind an O_PATH descriptor. The text of a link replaces t->path. A regular file is the target.
- * Anything else is rejected. */
-static bool examine(struct target *t, int entry, bool *is_link) {
-    struct stat *st = &t->old;
-    if (fstat(entry, st) != 0)
-        return false;
-    *is_link = S_ISLNK(st->st_mode);
-    if (!*is_link)
-        return S_ISREG(st->st_mode) || fail(S_ISDIR(st->st_mode) ? EISDIR : EINVAL);
-    if (!link_is_trusted(t->folder, st))
-        return false;
-    ssize_t text_bytes = readlinkat(entry, "", t->path, sizeof t->path);
-    if (text_bytes < 0)
-        return false;
-    if ((size_t)text_bytes == sizeof t->path)
-        return fail(ENAMETOOLONG);
-    t->path[text_bytes] = '\0';
-    return true;
+/* Examines what t->name refers to. The text of a link replaces t->path. A regular file is the target. Anything else is
+ * rejected, except for a name that does not exist. */
+static bool examine(struct target *t, bool *exists, bool *is_link) {
+    *exists = kithi_look_up(t->folder, t->name, &t->old, t->path);
+    if (!*exists)
+        return errno == ENOENT;
+    *is_link = S_ISLNK(t->old.st_mode);
+    if (*is_link)
+        return link_is_trusted(t->folder, &t->old);
+    return S_ISREG(t->old.st_mode) || fail(S_ISDIR(t->old.st_mode) ? EISDIR : EINVAL);
 }
 
 static bool find_target(int start, const char *path, bool follow_links, struct target *t) {
@@ -193,19 +176,16 @@ static bool find_target(int start, const char *path, bool follow_links, struct t
         int from = t->folder;
         t->folder = open_folder(from < 0 ? start : from, t->path, &t->name, t->to_read);
         if (from >= 0)
-            close_quietly(from);
+            kithi_close_file(from);
         if (t->folder < 0)
             return false;
         if (*t->name == '\0')
             return fail(EISDIR);
-        int entry = kithi_openat(t->folder, t->name, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
-        if (entry < 0)
-            return errno == ENOENT;
-        bool is_link = false;
-        bool examined = examine(t, entry, &is_link);
-        close_quietly(entry);
-        if (!examined)
+        bool exists, is_link = false;
+        if (!examine(t, &exists, &is_link))
             return false;
+        if (!exists)
+            return true;
         if (is_link && !follow_links)
             return fail(ELOOP);
         if (!is_link) {
@@ -241,7 +221,7 @@ static bool size_is_allowed(size_t byte_count) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0)
         return false;
-    return limit.rlim_cur == RLIM_INFINITY || byte_count <= limit.rlim_cur || fail(EFBIG);
+    return limit.rlim_cur == RLIM_INFINITY || byte_count <= (uintmax_t)limit.rlim_cur || fail(EFBIG);
 }
 
 /* Locks a file that was just created, so that no other save removes it as a leftover. Returns false if another save has
@@ -264,7 +244,7 @@ static int create_temp(const struct target *t, mode_t mode, kithi_temporary_name
             return fd;
         if (fd >= 0) {
             unlink_quietly(t->folder, name);
-            close_quietly(fd);
+            kithi_close_file(fd);
             errno = EEXIST;
         }
     }
@@ -303,7 +283,7 @@ static mode_t narrowed_mode(const struct stat *old, const struct stat *now) {
         group &= owner;
         other &= owner;
     }
-    return owner << 6 | group << 3 | other;
+    return (mode_t)(owner << 6 | group << 3 | other);
 }
 
 /* Opens the old file, to read its access list and to lock it. m->fd is negative if the file may not be read, or has
@@ -333,25 +313,15 @@ static bool open_model(const struct target *t, const char *like, struct model *m
 /* Reads the access list of the model. `fd` is negative if the model is not open. *acl_bytes is the size of the list; 0:
  * there is none; negative: it could not be determined. */
 static bool read_acl(int fd, void *acl, ssize_t *acl_bytes) {
-    *acl_bytes = -1;
-    if (fd < 0)
-        return true;
-    *acl_bytes = fgetxattr(fd, ACL_NAME, acl, ACL_BYTES_MAX);
-    if (*acl_bytes >= 0 || errno == ERANGE)
-        return true;
-    if (errno != ENODATA && errno != EOPNOTSUPP)
-        return false;
-    *acl_bytes = 0;
-    return true;
+    *acl_bytes = fd < 0 ? -1 : kithi_read_access_list(fd, acl);
+    return fd < 0 || *acl_bytes >= 0 || errno == ERANGE;
 }
 
 /* Removes the access list that the file may have inherited from the folder, then sets the permission bits. Fails if the
  * file then has bits that are not in `mode`: on FAT, for example, fchmod may return 0 and change nothing. */
 static bool set_mode(int fd, mode_t mode) {
     struct stat now;
-    if (fremovexattr(fd, ACL_NAME) != 0 && errno != ENODATA && errno != EOPNOTSUPP)
-        return false;
-    if (fstat(fd, &now) != 0)
+    if (!kithi_set_access_list(fd, NULL, 0) || fstat(fd, &now) != 0)
         return false;
     if ((now.st_mode & 0777) == mode)
         return true;
@@ -369,7 +339,7 @@ static bool set_access(int fd, const struct model *m, bool secret) {
     if (secret)
         return set_mode(fd, 0600);
 
-    unsigned char acl[ACL_BYTES_MAX];
+    unsigned char acl[KITHI_ACCESS_LIST_MAX];
     ssize_t acl_bytes;
     if (!read_acl(m->fd, acl, &acl_bytes))
         return false;
@@ -382,36 +352,12 @@ static bool set_access(int fd, const struct model *m, bool secret) {
     }
     if (!set_mode(fd, mode))
         return false;
-    return acl_bytes == 0 || fsetxattr(fd, ACL_NAME, acl, (size_t)acl_bytes, 0) == 0;
-}
-
-/* Uses fallocate instead of posix_fallocate, which writes into every block where the file system cannot reserve space.
- * It is not a failure if the file system cannot reserve space or a signal interrupts the call: writing then shows
- * whether there is enough. The call is not repeated after a signal: tmpfs has undone everything, and another signal
- * could interrupt it again. */
-static bool reserve(int fd, size_t byte_count) {
-    return byte_count == 0 || fallocate(fd, 0, 0, (off_t)byte_count) == 0 || errno == EOPNOTSUPP || errno == EINVAL ||
-           errno == ENOSYS || errno == EINTR;
-}
-
-static bool write_part(int fd, const unsigned char *bytes, size_t byte_count) {
-    while (byte_count > 0) {
-        ssize_t written = write(fd, bytes, byte_count < WRITE_BYTES_MAX ? byte_count : WRITE_BYTES_MAX);
-        if (written > 0) {
-            bytes += written;
-            byte_count -= (size_t)written;
-        } else if (written == 0) {
-            return fail(EIO);
-        } else if (errno != EINTR) {
-            return false;
-        }
-    }
-    return true;
+    return acl_bytes == 0 || kithi_set_access_list(fd, acl, (size_t)acl_bytes);
 }
 
 static bool write_all(int fd, const struct content *content) {
     for (size_t i = 0; i < content->count; i++)
-        if (!write_part(fd, content->parts[i].bytes, content->parts[i].byte_count))
+        if (kithi_write(fd, content->parts[i].bytes, content->parts[i].byte_count) != KITH_OK)
             return false;
     return true;
 }
@@ -423,20 +369,11 @@ static bool close_written(int fd) {
 
 /* Some file systems cannot sync folders and report that. The rename is then as durable as it can be. */
 static bool sync_folder(int folder) {
-    return fsync(folder) == 0 || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS;
+    return kithi_sync(folder, false) || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS;
 }
 
-/* musl has had renameat2() only since version 1.2.6. */
 static bool exchange(const struct target *t, const char *temp) {
-#ifdef RENAME_EXCHANGE
-    return renameat2(t->folder, temp, t->folder, t->name, RENAME_EXCHANGE) == 0;
-#elif defined(SYS_renameat2)
-    enum { EXCHANGE = 2 }; /* RENAME_EXCHANGE of the kernel */
-    return syscall(SYS_renameat2, t->folder, temp, t->folder, t->name, EXCHANGE) == 0;
-#else
-    (void)t, (void)temp;
-    return fail(ENOSYS);
-#endif
+    return kithi_exchange(t->folder, temp, t->name);
 }
 
 /* Undoes step 8, unless the name refers to another process's file by now. If the old file was displaced (it has the
@@ -518,13 +455,13 @@ static bool replace_opened(const struct target *t, const struct model *m, const 
     int fd = create_temp(t, m->exists || content->secret ? 0600 : 0666, temp);
     if (fd < 0)
         return false;
-    bool written = set_access(fd, m, content->secret) && reserve(fd, content->byte_count) && write_all(fd, content) &&
-                   fstat(fd, &new_file) == 0 && fsync(fd) == 0;
+    bool written = set_access(fd, m, content->secret) && kithi_reserve(fd, content->byte_count) &&
+                   write_all(fd, content) && fstat(fd, &new_file) == 0 && kithi_sync(fd, false);
     /* close may fail and therefore comes before the exchange. A second descriptor keeps the lock until publish() is
      * done. */
     int lock = written ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (lock < 0)
-        close_quietly(fd);
+        kithi_close_file(fd);
     else
         written = close_written(fd);
     bool published = false;
@@ -533,7 +470,7 @@ static bool replace_opened(const struct target *t, const struct model *m, const 
     else
         drop_temp(t, temp);
     if (lock >= 0)
-        close_quietly(lock);
+        kithi_close_file(lock);
     return published;
 }
 
@@ -544,7 +481,7 @@ static bool replace(const struct target *t, const struct content *content) {
     kithi_temporary_remove(t->folder, t->name, t->exists ? &t->old : NULL);
     bool replaced = open_model(t, content->like, &m) && replace_opened(t, &m, content);
     if (m.fd >= 0)
-        close_quietly(m.fd);
+        kithi_close_file(m.fd);
     return replaced;
 }
 
@@ -562,7 +499,7 @@ static kith_status replace_from(int start, const char *path, bool follow_links, 
     if (replaced && t.guard != NULL)
         (void)kithi_file_id_of(t.folder, t.name, &t.guard->is);
     if (t.folder >= 0)
-        close_quietly(t.folder);
+        kithi_close_file(t.folder);
     return replaced ? KITH_OK : kithi_status_from_errno(errno);
 }
 
@@ -590,7 +527,7 @@ kith_status kithi_find_target(const char *path, bool to_read, int *folder, char 
         return KITH_OK;
     }
     if (t.folder >= 0)
-        close_quietly(t.folder);
+        kithi_close_file(t.folder);
     return kithi_status_from_errno(errno);
 }
 

@@ -21,33 +21,20 @@
 #include "os/posix/temporary.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/hash.h"
+#include "core/random.h"
+#include "os/posix/system.h"
 #include "os/posix/uninterrupted.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz234567" /* one case, because some file systems ignore case */
 static_assert(sizeof LETTERS == 32 + 1, "five bits per letter, without bias");
-
-/* An entry of a folder, as the kernel writes it: bytes 16 and 17 are its size, and its name follows byte 18. C
- * libraries have different names for this struct and for the call. They agree on readdir(), but that allocates
- * memory. */
-enum { ENTRY_SIZE_AT = 16, ENTRY_NAME_AT = 19, LISTING_BYTES = 4096 };
-
-static ssize_t list(int folder, char entries[LISTING_BYTES]) {
-#ifdef __GLIBC__
-    return getdents64(folder, entries, LISTING_BYTES);
-#else
-    return syscall(SYS_getdents64, folder, entries, LISTING_BYTES);
-#endif
-}
 
 bool kithi_names_file(int folder, const char *name, const struct stat *st) {
     struct stat now;
@@ -111,18 +98,22 @@ static void remove_unused(int folder, const char *name, const struct stat *old) 
     (void)close(fd);
 }
 
-void kithi_temporary_remove(int folder, const char *target_name, const struct stat *old) {
+struct listing {
+    int folder;
+    const char *target_name;
+    const struct stat *old;
     kithi_temporary_name stem;
-    size_t stem_bytes = write_stem(target_name, stem);
-    char entries[LISTING_BYTES]; /* at least one entry must fit: NAME_MAX bytes and its header */
-    ssize_t entries_bytes;
-    while ((entries_bytes = list(folder, entries)) > 0) {
-        uint16_t entry_bytes;
-        for (const char *entry = entries; entry < entries + entries_bytes; entry += entry_bytes) {
-            const char *name = entry + ENTRY_NAME_AT;
-            memcpy(&entry_bytes, entry + ENTRY_SIZE_AT, sizeof entry_bytes);
-            if (strncmp(name, stem, stem_bytes) == 0 && is_temporary(target_name, name + stem_bytes))
-                remove_unused(folder, name, old);
-        }
-    }
+    size_t stem_bytes;
+};
+
+static void remove_if_temporary(void *context, const char *name) {
+    const struct listing *l = context;
+    if (strncmp(name, l->stem, l->stem_bytes) == 0 && is_temporary(l->target_name, name + l->stem_bytes))
+        remove_unused(l->folder, name, l->old);
+}
+
+void kithi_temporary_remove(int folder, const char *target_name, const struct stat *old) {
+    struct listing listing = {.folder = folder, .target_name = target_name, .old = old};
+    listing.stem_bytes = write_stem(target_name, listing.stem);
+    kithi_each_name(folder, remove_if_temporary, &listing);
 }

@@ -1,8 +1,8 @@
 /* os/posix/uninterrupted.h: system calls that are repeated if a signal interrupts them.
  *
  * A program that handles signals without SA_RESTART gets EINTR from calls that can block: opening a file on a network
- * file system or a FIFO, locking, drawing the first random bytes after the system has started. Nothing has happened
- * then, and the call can be repeated. fsync and close are different, and are never repeated (os/posix/replace.c).
+ * file system or a FIFO, locking. Nothing has happened then, and the call can be repeated. fsync and close are
+ * different, and are never repeated (os/posix/replace.c).
  *
  * The file that includes this header must define _GNU_SOURCE and _FILE_OFFSET_BITS first. */
 #ifndef KITHI_OS_UNINTERRUPTED_H
@@ -10,9 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/types.h>
 
 /* Opens a file. `mode` is ignored unless the flags contain O_CREAT or O_TMPFILE. */
@@ -30,16 +28,6 @@ static inline int kithi_flock(int fd, int operation) {
         locked = flock(fd, operation);
     while (locked != 0 && errno == EINTR);
     return locked;
-}
-
-/* Fills `bytes` with random bytes. `byte_count` is at most 256; the kernel provides that many all at once. Returns
- * false and sets errno if there are none. */
-static inline bool kithi_random(void *bytes, size_t byte_count) {
-    ssize_t got;
-    do
-        got = getrandom(bytes, byte_count, 0);
-    while (got < 0 && errno == EINTR);
-    return got == (ssize_t)byte_count;
 }
 
 #endif
