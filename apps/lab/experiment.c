@@ -182,6 +182,12 @@ kith_table *lab_table(lab *l, const kith_table_spec *spec) {
     return keep(l, table, free_table);
 }
 
+kith_table *lab_traced(lab *l, const kith_table_spec *spec, kith_table_trace trace, void *context) {
+    kith_table *table = lab_table(l, spec);
+    kith_table_set_trace(table, trace, context);
+    return table;
+}
+
 kith_function *lab_function(lab *l, kith_family_id family, unsigned independence) {
     kith_function *function = NULL;
     lab_must(l, kith_function_draw(family, independence, lab_random(l), NULL, &function), "drawing a hash function");

@@ -90,6 +90,7 @@ kith_filter *lab_filter(lab *l, const char *kind, uint64_t capacity, double rate
 kith_filter *lab_keep(lab *l, kith_filter *made);
 
 kith_table *lab_table(lab *l, const kith_table_spec *spec); /* a spec->seed of 0 means a random seed */
+kith_table *lab_traced(lab *l, const kith_table_spec *spec, kith_table_trace trace, void *context);
 kith_function *lab_function(lab *l, kith_family_id family, unsigned independence);
 void *lab_take(lab *l, size_t bytes); /* allocates zeroed memory */
 void lab_drop(lab *l, void *object);  /* frees a filter, table, function or memory block; NULL is allowed */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "mix.h"
-#include "trace_example.h"
+#include <lab/trace/example.h>
 
 enum { PLACES_MAX = 1024, KEYS_MAX = 512, NONE = -1 };
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace.h"
+#include <lab/trace/trace.h>
 
 /* Prints all examples; the same seed gives the same text. `quick` runs fewer tables. Returns NULL, or a sentence that
  * says what went wrong: a corrected procedure lost a key. */

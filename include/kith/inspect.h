@@ -1,10 +1,12 @@
-/* kith/inspect.h: looks inside filters, and makes filters that no plan would give. For experiments and for teaching.
+/* kith/inspect.h: looks inside filters and tables, and makes filters that no plan would give. For experiments and for
+ * teaching.
  *
  * These calls show how the kinds work, so they may change in any version. kith/kith.h does not include this header. */
 #ifndef KITH_INSPECT_H
 #define KITH_INSPECT_H
 
 #include <kith/filter.h>
+#include <kith/table.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,6 +57,24 @@ typedef struct kith_filter_parameters {
  * kith_filter_spec. */
 KITH_API KITH_MUST_USE kith_status kith_filter_make(const kith_filter_parameters *parameters,
                                                     const kith_allocator *allocator, kith_filter **filter);
+
+/* ---- steps of tables ---- */
+
+/* A step of an operation on a table. */
+typedef enum kith_step {
+    KITH_STEP_LOOK,   /* read slot `at`, one node of chain `at` (chain), or the bucket that starts at slot `at`
+                         (cuckoo) */
+    KITH_STEP_MOVE,   /* cuckoo: moved the entry of slot `at` to slot `to`. If no free slot is found, entries are moved
+                         back, and each of these moves is a step, too */
+    KITH_STEP_REHASH, /* drew new hash functions without growing; `at` and `to` are 0 */
+    KITH_STEP_GROW,   /* grew the table from `at` to `to` slots */
+} kith_step;
+
+/* Called for every step; `at` and `to` are as above, and 0 where a step does not have them. */
+typedef void (*kith_table_trace)(void *context, kith_step step, uint64_t at, uint64_t to);
+
+/* Calls `trace` for every step of all later operations on this table, which take longer from then on. */
+KITH_API void kith_table_set_trace(kith_table *table, kith_table_trace trace, void *context);
 
 #ifdef __cplusplus
 }

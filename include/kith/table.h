@@ -31,19 +31,6 @@ extern "C" {
 
 typedef struct kith_table kith_table;
 
-/* A step of an operation, reported to kith_table_spec.trace. For experiments and tests. */
-typedef enum kith_step {
-    KITH_STEP_LOOK,   /* read slot `place`, one node of chain `place` (chain), or the bucket that starts at slot `place`
-                         (cuckoo) */
-    KITH_STEP_MOVE,   /* cuckoo: moved the entry of slot `place` to slot `to`. If no free slot is found, entries are
-                         moved back, and each of these moves is a step, too */
-    KITH_STEP_REHASH, /* drew new hash functions without growing; place and to are 0 */
-    KITH_STEP_GROW,   /* grew the table from `place` to `to` slots */
-} kith_step;
-
-/* Called for every step; `place` and `to` are as above, and 0 where a step does not have them. */
-typedef void (*kith_table_trace)(void *context, kith_step step, uint64_t place, uint64_t to);
-
 /* Describes the table to create. Initialise with KITH_TABLE_SPEC_INIT, then set what differs. A program that was
  * compiled with an older header has a smaller struct_bytes; it is accepted, and the missing fields are 0. */
 typedef struct kith_table_spec {
@@ -57,12 +44,10 @@ typedef struct kith_table_spec {
     unsigned independence; /* k of the polynomial family; 0 means 2; must be 0 for other families */
     uint64_t seed;         /* seed of the hash functions; 0: a random one from the system; see kith_table_open */
     const kith_allocator *allocator; /* NULL: the default allocator */
-    kith_table_trace trace;          /* called at every step; NULL: tracing is off and costs nothing */
-    void *trace_context;             /* the first argument of trace */
 } kith_table_spec;
 
 #define KITH_TABLE_SPEC_INIT                                                                                           \
-    { sizeof(kith_table_spec), 0, 0, 0, 0, KITH_FAMILY_XXH3, 0, 0, 0, 0, 0 }
+    { sizeof(kith_table_spec), 0, 0, 0, 0, KITH_FAMILY_XXH3, 0, 0, 0 }
 
 /* ---- creating and freeing ---- */
 

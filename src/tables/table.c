@@ -113,8 +113,6 @@ kith_status kith_table_create(const kith_table_spec *given, kith_table **table) 
         .family = spec.family,
         .independence = spec.independence,
         .capacity = spec.capacity,
-        .trace = spec.trace,
-        .trace_context = spec.trace_context,
     };
     kith_status status = kithi_options_read(spec.options, kind->info.options, kind->info.option_count, NULL, t.options);
     if (status == KITH_OK)
@@ -132,6 +130,13 @@ kith_status kith_table_create(const kith_table_spec *given, kith_table **table) 
     }
     *table = made;
     return KITH_OK;
+}
+
+void kith_table_set_trace(kith_table *t, kith_table_trace trace, void *context) {
+    assert(t != NULL && trace != NULL);
+    t->trace = trace;
+    t->trace_context = context;
+    kithi_table_use_words(t, NULL);
 }
 
 void kith_table_free(kith_table *t) {

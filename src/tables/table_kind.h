@@ -6,7 +6,7 @@
 #ifndef KITHI_TABLE_KIND_H
 #define KITHI_TABLE_KIND_H
 
-#include <kith/table.h>
+#include <kith/inspect.h>
 
 #include "core/arena.h"
 #include "plan/options.h"
@@ -163,9 +163,9 @@ static inline void kithi_table_use_words(kith_table *t, const kithi_table_words 
     t->words_8 = t->key_bytes == 8 ? t->words : NULL;
 }
 
-static inline void kithi_trace(const kith_table *t, kith_step step, uint64_t place, uint64_t to) {
+static inline void kithi_trace(const kith_table *t, kith_step step, uint64_t at, uint64_t to) {
     if (__builtin_expect(t->trace != NULL, 0))
-        t->trace(t->trace_context, step, place, to);
+        t->trace(t->trace_context, step, at, to);
 }
 
 /* Counts and traces a growth from `before` to `after` slots. */

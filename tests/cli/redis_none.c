@@ -1,5 +1,5 @@
 /* Tests a build without hiredis: the commands that need a server say so, with status 2. This file includes
- * redis_none.c itself, which such a build has instead of the files that use hiredis. */
+ * server/none.c itself, which such a build has instead of the files that use hiredis. */
 #include "cli/server/none.c"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Tests redis_scan.c of the tool: where replies end, however they are cut, and which of them are refused, when. */
+/* Tests server/scan.c of the tool: where replies end, however they are cut, and which of them are refused, when. */
 #include "cli/server/scan.h"
 
 #include <stdio.h>

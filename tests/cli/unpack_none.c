@@ -1,5 +1,5 @@
-/* Tests input_unpack.c in a build without any of the compression libraries: every format is still recognised, and
- * refused with an error that names it. This file includes input_unpack.c itself, with all libraries disabled. */
+/* Tests input/unpack.c in a build without any of the compression libraries: every format is still recognised, and
+ * refused with an error that names it. This file includes input/unpack.c itself, with all libraries disabled. */
 #undef CLI_WITH_ZLIB
 #undef CLI_WITH_ZSTD
 #undef CLI_WITH_LZMA

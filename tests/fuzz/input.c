@@ -26,7 +26,7 @@ typedef struct slice {
     size_t n;
 } slice;
 
-/* ---- the files, in memory, instead of input_source.c ---- */
+/* ---- the files, in memory, instead of input/source.c ---- */
 
 static slice file_bytes[FILES];
 static size_t read_bytes_max, read_file, read_at;

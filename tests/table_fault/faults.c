@@ -207,12 +207,15 @@ WRAP(kith_status, kith_table_create, const kith_table_spec *spec, kith_table **t
         changed.seed = ++turn;
     if (is_armed("seeds_are_ignored"))
         changed.seed = 1;
-    if (is_armed("traces_are_dropped"))
-        changed.trace = NULL;
     kith_status status = __real_kith_table_create(&changed, table);
     if (status == KITH_OK)
         plant_in(*table);
     return status;
+}
+
+WRAP(void, kith_table_set_trace, kith_table *t, kith_table_trace trace, void *context) {
+    if (!is_armed("traces_are_dropped"))
+        __real_kith_table_set_trace(t, trace, context);
 }
 
 WRAP(kith_status, kith_table_clear, kith_table *t) {

@@ -70,12 +70,11 @@ static uint64_t run_of(const subject *s, uint64_t seed, uint64_t n, tracer *r) {
     kith_table_spec spec = spec_for(s, n);
     uint64_t state = 83;
     spec.seed = seed;
+    kith_table *t = made(&spec);
     if (r != NULL) {
         *r = (tracer){.print = 1};
-        spec.trace = note_step;
-        spec.trace_context = r;
+        kith_table_set_trace(t, note_step, r);
     }
-    kith_table *t = made(&spec);
     model m = model_new(s, n);
     for (uint64_t i = 0; i < 4 * n; i++)
         model_step(&m, t, &state, 50);

@@ -11,7 +11,7 @@
 
 #include "contract/contract.h"
 
-#include <kith/table.h>
+#include <kith/inspect.h>
 
 /* ---- subjects ---- */
 

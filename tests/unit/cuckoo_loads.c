@@ -2,7 +2,7 @@
  * better.
  *
  * The search examines at most KITHI_CUCKOO_TABLE_SEARCH_MAX buckets. */
-#include <kith/table.h>
+#include <kith/inspect.h>
 
 #include "check.h"
 #include "core/prng.h"
@@ -24,10 +24,10 @@ static kith_table *new_table(const char *options, uint64_t seed, kith_table_trac
     spec.key_bytes = 8;
     spec.seed = seed;
     spec.capacity = SLOTS; /* the table has a few slots more */
-    spec.trace = trace;
-    spec.trace_context = context;
     kith_table *table;
     CHECK_OK(kith_table_create(&spec, &table));
+    if (trace != NULL)
+        kith_table_set_trace(table, trace, context);
     return table;
 }
 
@@ -160,10 +160,9 @@ static put_costs cost_of_puts(const char *options, uint64_t puts, uint64_t keys)
         spec.options = options;
         spec.key_bytes = 8;
         spec.seed = 1 + done;
-        spec.trace = count_costs;
-        spec.trace_context = &costs;
         kith_table *table;
         CHECK_OK(kith_table_create(&spec, &table));
+        kith_table_set_trace(table, count_costs, &costs);
         uint64_t first = prng.state;
         for (uint64_t i = 0; i < 2 * keys && done < puts; i++, done++) {
             if (i >= keys) { /* remove the oldest */
@@ -271,10 +270,9 @@ TEST(keys_that_collide_under_a_known_hash_take_no_more_steps_in_a_keyed_table) {
 
     tally t = {0};
     spec.seed = 2; /* the seed that the attacker does not know */
-    spec.trace = count_steps;
-    spec.trace_context = &t;
     kith_table *keyed;
     CHECK_OK(kith_table_create(&spec, &keyed));
+    kith_table_set_trace(keyed, count_steps, &t);
     kithi_prng prng = {7};
     for (uint64_t chosen = 0; chosen < ATTACK;) {
         uint64_t key = kithi_prng_next(&prng);

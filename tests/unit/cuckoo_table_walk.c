@@ -1,7 +1,7 @@
 /* Tests the options of a walk in the table `cuckoo`: max, start and evict. */
 #include <math.h>
 
-#include <kith/table.h>
+#include <kith/inspect.h>
 
 #include "check.h"
 #include "core/prng.h"
@@ -30,9 +30,10 @@ static kith_status create(const char *options, uint64_t capacity, steps *s, kith
     spec.key_bytes = 8;
     spec.capacity = capacity;
     spec.seed = 1;
-    spec.trace = s != NULL ? count_steps : NULL;
-    spec.trace_context = s;
-    return kith_table_create(&spec, table);
+    kith_status status = kith_table_create(&spec, table);
+    if (status == KITH_OK && s != NULL)
+        kith_table_set_trace(*table, count_steps, s);
+    return status;
 }
 
 static uint64_t slots_of(const kith_table *table) {

@@ -1,7 +1,7 @@
 /* Tests the functions of the table `cuckoo` for keys that are words (tables/cuckoo/words.c), and growth, which keeps
  * the hash function with some families. A table that has a trace never uses the functions for words, so it is the
  * model. */
-#include <kith/table.h>
+#include <kith/inspect.h>
 
 #include "check.h"
 #include "core/prng.h"
@@ -26,9 +26,10 @@ static kith_table *create(unsigned key_bytes, kith_family_id family, const char 
     spec.options = options;
     spec.capacity = capacity;
     spec.seed = 5;
-    spec.trace = traced ? ignore_step : NULL;
     kith_table *table;
     CHECK_OK(kith_table_create(&spec, &table));
+    if (traced)
+        kith_table_set_trace(table, ignore_step, NULL);
     return table;
 }
 

@@ -501,6 +501,10 @@ static void use_filters(void) {
     (void)kith_filter_cell(at->bloom, 0);
 }
 
+static void drop_step(void *context, kith_step step, uint64_t slot, uint64_t to) {
+    (void)context, (void)step, (void)slot, (void)to;
+}
+
 static void use_tables(void) {
     uint64_t number = 5, value, found;
     const void *key;
@@ -525,6 +529,7 @@ static void use_tables(void) {
     CHECK_OK(kith_exact_remove(at->set, &number, sizeof number));
     CHECK_EQ_U64(kith_exact_count(at->set), KEYS - 1);
     CHECK_OK(kith_exact_clear(at->set));
+    kith_table_set_trace(at->table, drop_step, NULL);
 }
 
 static void use_stores(void) {

@@ -7,6 +7,7 @@
  *                                 Complexity Attacks", 2003)
  *
  * tests/unit/pollution.c has the attacks on the false-positive rate. */
+#include <kith/inspect.h>
 #include <kith/kith.h>
 
 #include "check.h"
@@ -126,10 +127,9 @@ static kith_table *new_table(const char *kind, uint64_t seed, looks *l) {
     spec.capacity = KEYS;
     spec.family = KITH_FAMILY_SIPHASH;
     spec.seed = seed;
-    spec.trace = count_look;
-    spec.trace_context = l;
     kith_table *table;
     CHECK_OK(kith_table_create(&spec, &table));
+    kith_table_set_trace(table, count_look, l);
     return table;
 }
 

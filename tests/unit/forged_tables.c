@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #endif
 
+#include <kith/inspect.h>
 #include <kith/kith.h>
 
 #include "check.h"
@@ -93,21 +94,19 @@ typedef struct file_spec {
     uint64_t capacity;
 } file_spec;
 
-static kith_table_spec spec_of(const file_spec *f, uint64_t generator, work *w) {
+static kith_table_spec spec_of(const file_spec *f, uint64_t generator) {
     kith_table_spec spec = KITH_TABLE_SPEC_INIT;
     spec.kind = f->kind;
     spec.key_bytes = f->key_bytes;
     spec.options = f->options;
     spec.capacity = f->capacity;
     spec.seed = generator;
-    spec.trace = w != NULL ? count_step : NULL;
-    spec.trace_context = w;
     return spec;
 }
 
 /* Writes the entries of `keys`, in order, with a generator in the header that a reader may draw its functions from. */
 static void write_entries(const char *path, const file_spec *f, uint64_t generator, const uint64_t *keys, size_t n) {
-    kith_table_spec spec = spec_of(f, generator, NULL);
+    kith_table_spec spec = spec_of(f, generator);
     kith_table *like;
     CHECK_OK(kith_table_create(&spec, &like));
     size_t entry_bytes = 8 + 1 + (f->key_bytes == 0), entries = n * entry_bytes;
@@ -167,9 +166,10 @@ static void honest_keys(uint64_t *keys, size_t n) {
 static void forged_keys(const file_spec *f, uint64_t generator, uint64_t *keys, size_t n) {
     bool buckets = strcmp(f->kind, "cuckoo") == 0;
     work w = {0, 0};
-    kith_table_spec spec = spec_of(f, generator, &w);
+    kith_table_spec spec = spec_of(f, generator);
     kith_table *table;
     CHECK_OK(kith_table_create(&spec, &table));
+    kith_table_set_trace(table, count_step, &w);
     kithi_prng prng = {generator};
     uint64_t seed = kithi_prng_next(&prng), flip = flip_of(buckets ? kithi_mixed_word(seed, 0) : seed),
              seen = w.rebuilds;

@@ -31,6 +31,13 @@ static void look(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) 
     (void)wanted;
 }
 
+static void trace(void *context, kith_step step, uint64_t at, uint64_t to) {
+    (void)context;
+    (void)step;
+    (void)at;
+    (void)to;
+}
+
 static uint64_t word;
 static size_t size;
 static const void *bytes;
@@ -81,6 +88,7 @@ static kith_table *table;
     X(drop(kith_filter_open(NULL, 0, NULL, &filter)))                                                                  \
     X(drop(kith_filter_view(NULL, 1, 0, NULL, &filter)))                                                               \
     X(drop(kith_table_create(NULL, &table)))                                                                           \
+    X(kith_table_set_trace(no_table, trace, NULL))                                                                     \
     X(drop(kith_table_clear(no_table)))                                                                                \
     X(drop(kith_table_reserve(no_table, 1)))                                                                           \
     X(drop(kith_table_put(no_table, "x", 1, 0, NULL)))                                                                 \

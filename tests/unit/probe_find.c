@@ -1,7 +1,7 @@
 /* Tests kith_table_find, and the probe sequence `permutation`. */
 #include <math.h>
 
-#include <kith/table.h>
+#include <kith/inspect.h>
 
 #include "check.h"
 #include "core/prng.h"
@@ -30,9 +30,9 @@ static kith_table *create(const char *kind, const char *options, uint64_t capaci
     spec.key_bytes = 8;
     spec.capacity = capacity;
     spec.seed = 1;
-    spec.trace = l != NULL ? note_looks : NULL;
-    spec.trace_context = l;
     CHECK_OK(kith_table_create(&spec, &table));
+    if (l != NULL)
+        kith_table_set_trace(table, note_looks, l);
     return table;
 }
 
@@ -154,9 +154,8 @@ TEST(an_absent_key_reads_as_many_slots_as_uniform_hashing_predicts) {
         spec.key_bytes = 8;
         spec.capacity = SLOTS;
         spec.seed = seed;
-        spec.trace = note_looks;
-        spec.trace_context = &l;
         CHECK_OK(kith_table_create(&spec, &table));
+        kith_table_set_trace(table, note_looks, &l);
         kithi_prng prng = {seed};
         uint64_t looked = 0;
         for (unsigned i = 0; i < KEYS + LOOKUPS; i++) {

@@ -1,6 +1,6 @@
 /* Counts how often puts compute a hash (count_hashes.h). A put hashes its key once, also if the table grows, as long as
  * the table keeps its function. */
-#include <kith/table.h>
+#include <kith/inspect.h>
 
 #include "check.h"
 #include "core/bits.h"
@@ -68,9 +68,10 @@ static kith_table *create(const char *kind, const char *options, kith_family_id 
     spec.family = family;
     spec.key_bytes = key_bytes;
     spec.seed = 3;
-    spec.trace = trace;
     kith_table *table;
     CHECK_OK(kith_table_create(&spec, &table));
+    if (trace != NULL)
+        kith_table_set_trace(table, trace, NULL);
     return table;
 }
 

@@ -12,11 +12,11 @@
 #include "cli/output/json.h"
 #include "cli/input/recipe.h"
 #include "cli/server/address.h"
-#include "cli/server/query.h"
+#include "cli/server/lookup.h"
 #include "cli/output/report.h"
 #include "cli/values.h"
 
-/* On a server, digests only choose the shard, as in redis_shards.h. */
+/* On a server, digests only choose the shard, as in server/shards.h. */
 static const kith_hash SHARD_HASH = {.id = KITH_HASH_XXH3};
 
 typedef struct query {

@@ -1,4 +1,4 @@
-/* input_block.c: splits blocks of bytes into records.
+/* input/block.c: splits blocks of bytes into records.
  *
  *     bytes    | carried | read …                                  | free |
  *                ^line 1     ^line 2      ^line 3      ^incomplete line
@@ -6,12 +6,12 @@
  *     records  | 1 | 2 | 3 | … RECORDS_MAX
  *
  * Lines are not copied: a record points to the bytes where read(2) stored them. Only what follows the last complete
- * record, usually the beginning of a line, is carried over to the next block. Keys that must be rewritten (input_key.c)
+ * record, usually the beginning of a line, is carried over to the next block. Keys that must be rewritten (input/key.c)
  * are stored at the offset of their line in `keys`. They are never longer than their line, so they do not overlap.
  *
  * A block that does not contain the end of a record grows by half until it does. Records point into a block, so only a
  * block without records may be moved. When its records were used, it shrinks to BLOCK_BYTES again. If only the digest
- * of such a record is needed, the block does not grow: the record is hashed as it is read (input_stream.h).
+ * of such a record is needed, the block does not grow: the record is hashed as it is read (input/stream.h).
  *
  * CSV. A record ends at the first end of a line at which no quote is open, so a block that contains only the beginning
  * of a record of several lines grows like one with a long line. A quote that is never closed would read the rest of the
@@ -27,7 +27,7 @@
  * Those of long lines are examined at once, because that is faster.
  *
  * NUL. The search for newlines in plain lines also finds out whether there is a NUL, for one more instruction per 16
- * bytes. Otherwise input_source.c looks for NULs.
+ * bytes. Otherwise input/source.c looks for NULs.
  *
  * A block can store one note about a byte order mark, so a block with one ends before the next file is opened.
  *

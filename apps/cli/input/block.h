@@ -1,4 +1,4 @@
-/* input_block.h: a block of bytes and the records in it. */
+/* input/block.h: a block of bytes and the records in it. */
 #ifndef CLI_INPUT_BLOCK_H
 #define CLI_INPUT_BLOCK_H
 

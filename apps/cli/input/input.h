@@ -64,7 +64,7 @@ typedef struct input_shape {
     char delim;             /* between columns */
     bool quotes;            /* columns may be in quotes, as in CSV */
     const char *json_field; /* NULL, or a name at the top level of a JSON object per line: a string or a number */
-    bool json_typed;        /* the number 1 and the string "1" are different keys: see input_json.h */
+    bool json_typed;        /* the number 1 and the string "1" are different keys: see input/parse_json.h */
     bool hex;               /* decode the key from hex digits, after trim */
     bool fold;              /* convert ASCII letters to lower case */
     bool trim;              /* remove white space at both ends */
@@ -100,7 +100,7 @@ typedef struct input input;
 /* Opens the inputs. No paths, or "-", means stdin. A missing file is reported when it is reached. gzip, zstd, xz, bzip2
  * and lz4 are recognised by their first bytes, whatever their name, and read if this build has the library. Fixed
  * records may begin with any bytes, so they are decompressed only if the file has the name of an archive (.gz, .zst,
- * .xz, .bz2, .lz4). Files of lines in a known format other than text (input_magic.c) are refused. `paths` must outlive
+ * .xz, .bz2, .lz4). Files of lines in a known format other than text (input/magic.c) are refused. `paths` must outlive
  * the input. */
 input *input_open(const char *const *paths, size_t path_count, const input_shape *shape);
 

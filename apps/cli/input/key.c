@@ -1,4 +1,4 @@
-/* input_key.c: makes the key of a line.
+/* input/key.c: makes the key of a line.
  *
  *     line  ->  column, or value of a JSON field  ->  trim  ->  hex, or fold  ->  type of a JSON value  ->  key
  *
@@ -199,8 +199,8 @@ void key_fold(input_record *r, char *buffer) {
     r->key = buffer;
 }
 
-/* Makes the keys of numbers and strings different: see input_json.h. The value is shorter than its line, which also has
- * braces and a name, so one more byte fits into the buffer. */
+/* Makes the keys of numbers and strings different: see input/parse_json.h. The value is shorter than its line, which
+ * also has braces and a name, so one more byte fits into the buffer. */
 static void set_type(input_record *r, bool is_number, char *buffer) {
     if (!is_number && (r->key_bytes == 0 || *r->key != '\0'))
         return;

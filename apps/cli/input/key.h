@@ -1,4 +1,4 @@
-/* input_key.h: makes the key of a record, as the shape says. */
+/* input/key.h: makes the key of a record, as the shape says. */
 #ifndef CLI_INPUT_KEY_H
 #define CLI_INPUT_KEY_H
 

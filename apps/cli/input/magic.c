@@ -1,4 +1,4 @@
-/* input_magic.c: recognises and refuses files in known formats that are not text.
+/* input/magic.c: recognises and refuses files in known formats that are not text.
  *
  * A list of keys is text. A ZIP archive or a database, read as lines, gives meaningless keys, and every later lookup
  * fails silently. So inputs of lines are compared with this table before the first line is used; --text turns that off.

@@ -1,4 +1,4 @@
-/* input_magic.h: recognises files that are not lists of keys by their first bytes. */
+/* input/magic.h: recognises files that are not lists of keys by their first bytes. */
 #ifndef CLI_INPUT_MAGIC_H
 #define CLI_INPUT_MAGIC_H
 

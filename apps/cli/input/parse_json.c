@@ -1,4 +1,4 @@
-/* input_json.c: a strict JSON parser for one line, which extracts one value.
+/* input/parse_json.c: a strict JSON parser for one line, which extracts one value.
  *
  * The whole line is checked against RFC 8259, including UTF-8, so that a line that was truncated or joined with another
  * is never accepted as a record. No tree is built: values that are not needed are skipped.

@@ -1,4 +1,4 @@
-/* input_json.h: extracts the key from a line of JSON. */
+/* input/parse_json.h: extracts the key from a line of JSON. */
 #ifndef CLI_INPUT_JSON_H
 #define CLI_INPUT_JSON_H
 

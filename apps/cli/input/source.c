@@ -1,4 +1,4 @@
-/* input_source.c: reads bytes from files and pipes, and decompresses them.
+/* input/source.c: reads bytes from files and pipes, and decompresses them.
  *
  *     read(2) ->  packed: 128 KiB  ->  unpacker  ->  the caller's block       archives
  *     read(2) ------------------------------------>  the caller's block       plain
@@ -12,7 +12,7 @@
  * Text has no NULs. The list of find -print0 without -0, or UTF-16 without a byte order mark, would become a few keys
  * that nobody looks up. So a file with a NUL in its first 64 KiB is refused when it is opened; of a pipe, those bytes
  * are examined that come before or with its first line. NULs that come later are searched for in what is passed on,
- * unless the caller does that (input_block.c, when it splits plain lines).
+ * unless the caller does that (input/block.c, when it splits plain lines).
  *
  * A pipe may be idle for hours, but the reader thread must still end when it is asked to. So before it reads from
  * anything but a regular file, it waits for that file and for stop_fd.

@@ -1,4 +1,4 @@
-/* input_source.h: reads the bytes of one input after the other, and decompresses archives. */
+/* input/source.h: reads the bytes of one input after the other, and decompresses archives. */
 #ifndef CLI_INPUT_SOURCE_H
 #define CLI_INPUT_SOURCE_H
 

@@ -1,4 +1,4 @@
-/* input_stream.c: digests of long keys; see input_stream.h. */
+/* input/stream.c: digests of long keys; see input/stream.h. */
 #include "cli/input/stream.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* input_unpack.c: decompresses five formats through one interface.
+/* input/unpack.c: decompresses five formats through one interface.
  *
  *     format   first bytes                             library   names end in   zero bytes may follow
  *     gzip     1f 8b 08, flags below 20                zlib      .gz            yes (padding on tapes)

@@ -1,4 +1,4 @@
-/* input_unpack.h: decompresses gzip, zstd, xz, bzip2 and lz4 through one interface. A format that this build has no
+/* input/unpack.h: decompresses gzip, zstd, xz, bzip2 and lz4 through one interface. A format that this build has no
  * library for is still recognised, and refused with an error that names it. */
 #ifndef CLI_INPUT_UNPACK_H
 #define CLI_INPUT_UNPACK_H

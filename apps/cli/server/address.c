@@ -1,4 +1,4 @@
-/* redis_address.c: reads the addresses of keys on servers; see redis_address.h. */
+/* server/address.c: reads the addresses of keys on servers; see server/address.h. */
 #define _GNU_SOURCE
 
 #include "cli/server/address.h"

@@ -1,4 +1,4 @@
-/* redis_address.h: the address of a key on a Redis or Valkey server.
+/* server/address.h: the address of a key on a Redis or Valkey server.
  *
  *     redis://[USER@]HOST[:PORT][/DB]/KEY           one server
  *     redis+cluster://[USER@]HOST[:PORT]/KEY        a cluster, of which HOST is any node

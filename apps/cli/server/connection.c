@@ -1,4 +1,4 @@
-/* redis_connection.c: a connection to one server; see redis_connection.h. */
+/* server/connection.c: a connection to one server; see server/connection.h. */
 #define _GNU_SOURCE
 
 #include "cli/server/connection.h"

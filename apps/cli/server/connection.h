@@ -1,4 +1,4 @@
-/* redis_connection.h: a connection to one server, and the commands that are sent over it. It speaks RESP2 through
+/* server/connection.h: a connection to one server, and the commands that are sent over it. It speaks RESP2 through
  * hiredis, whose replies the callers use and free (freeReplyObject). */
 #ifndef CLI_REDIS_CONNECTION_H
 #define CLI_REDIS_CONNECTION_H

@@ -1,4 +1,4 @@
-/* redis_dump.c: dump files of RedisBloom's filters; see redis_dump.h and docs/format.md.
+/* server/dump.c: dump files of RedisBloom's filters; see server/dump.h and docs/format.md.
  *
  *     0          32                                                                      byte_count - 8
  *     | header   | cursor u64, length u64, data | cursor u64, length u64, data | …       | checksum u64 |

@@ -1,4 +1,4 @@
-/* redis_dump.h: dump files, which hold a filter of RedisBloom as the chunks of BF.SCANDUMP or CF.SCANDUMP.
+/* server/dump.h: dump files, which hold a filter of RedisBloom as the chunks of BF.SCANDUMP or CF.SCANDUMP.
  *
  * kith cannot look keys up in such a file. It is a way from one server to another: kith pull writes it, kith push loads
  * it. docs/format.md describes its bytes. */

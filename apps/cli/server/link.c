@@ -1,4 +1,4 @@
-/* redis_link.c: commands to a server or a cluster; see redis_link.h. */
+/* server/link.c: commands to a server or a cluster; see server/link.h. */
 #define _GNU_SOURCE
 
 #include "cli/server/link.h"

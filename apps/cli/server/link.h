@@ -1,4 +1,4 @@
-/* redis_link.h: sends commands to the server or the cluster that an address names.
+/* server/link.h: sends commands to the server or the cluster that an address names.
  *
  * In a cluster, each command goes to the node that owns the slot of its key. The map of slots is read with CLUSTER
  * SLOTS. If a slot has moved (MOVED), is being moved (ASK, TRYAGAIN), or has no node at the moment (CLUSTERDOWN, a node

@@ -1,8 +1,8 @@
-/* redis_none.c: takes the place of the files that need hiredis, in a build without it. */
+/* server/none.c: takes the place of the files that need hiredis, in a build without it. */
 #include <stdnoreturn.h>
 
 #include "cli/commands.h"
-#include "cli/server/query.h"
+#include "cli/server/lookup.h"
 #include "cli/output/report.h"
 
 static noreturn void fail_none(void) {

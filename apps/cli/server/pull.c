@@ -1,7 +1,7 @@
-/* redis_pull.c: `kith pull`: a filter from a server to a file.
+/* server/pull.c: `kith pull`: a filter from a server to a file.
  *
  * A filter of kith.so comes as the chunks of a kith file, which is verified as a whole before it is saved. A filter in
- * the layout of RedisBloom comes as the chunks of its own dump, and is saved as a dump file (redis_dump.h). */
+ * the layout of RedisBloom comes as the chunks of its own dump, and is saved as a dump file (server/dump.h). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* redis_push.c: `kith push`: a filter file, or a dump of a RedisBloom filter, to a server. */
+/* server/push.c: `kith push`: a filter file, or a dump of a RedisBloom filter, to a server. */
 #include "cli/server/push.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* redis_push.h: the parts of `kith push`. */
+/* server/push.h: the parts of `kith push`. */
 #ifndef CLI_REDIS_PUSH_H
 #define CLI_REDIS_PUSH_H
 

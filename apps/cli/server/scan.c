@@ -1,4 +1,4 @@
-/* redis_scan.c: measures replies; see redis_scan.h.
+/* server/scan.c: measures replies; see server/scan.h.
  *
  *     +text   -error   :number      a line
  *     $length                       a line, then `length` bytes and CR LF; -1: no string

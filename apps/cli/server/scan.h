@@ -1,4 +1,4 @@
-/* redis_scan.h: how far a reply of a server goes, and how much memory it needs, before any of its bytes are stored. */
+/* server/scan.h: how far a reply of a server goes, and how much memory it needs, before any of its bytes are stored. */
 #ifndef CLI_REDIS_SCAN_H
 #define CLI_REDIS_SCAN_H
 

@@ -1,4 +1,4 @@
-/* redis_shards.c: the names and the description of shards; see redis_shards.h. */
+/* server/shards.c: the names and the description of shards; see server/shards.h. */
 #define _GNU_SOURCE
 
 #include "cli/server/shards.h"

@@ -1,4 +1,4 @@
-/* redis_shards.h: a set that is spread over several keys of a cluster.
+/* server/shards.h: a set that is spread over several keys of a cluster.
  *
  * A key belongs to shard XXH3-64(key, seed 0) mod N. Shard i is the filter under NAME:{TAG}:iofN, where TAG puts it
  * into slot (2i + 1) · 16,384 / 2N, so that the shards are spread evenly over the slots. NAME itself is a string that

@@ -1,4 +1,4 @@
-/* redis_slots.c: the hash slots of a cluster; see redis_slots.h. */
+/* server/slots.c: the hash slots of a cluster; see server/slots.h. */
 #include "cli/server/slots.h"
 
 #include <inttypes.h>

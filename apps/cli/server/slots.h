@@ -1,4 +1,4 @@
-/* redis_slots.h: the hash slots of a cluster, and names that belong to a given slot.
+/* server/slots.h: the hash slots of a cluster, and names that belong to a given slot.
  *
  * A cluster has 16,384 slots, and each node owns some of them. The slot of a key is CRC16 (XMODEM) of the key, modulo
  * 16,384. If the key contains {TAG}, only TAG is hashed, so that keys with the same tag are on the same node. */

@@ -1,4 +1,4 @@
-/* redis_split.c: `kith push --shards N`: builds N filters from a list of keys, and puts them on a server or a cluster.
+/* server/split.c: `kith push --shards N`: builds N filters from a list of keys, and puts them on a server or a cluster.
  *
  *     keys  ->  shard = XXH3-64(key) mod N  ->  digest with the secret key of the shard  ->  the builder of the shard
  *     each builder  ->  filter  ->  temporary key on the server      one filter is in memory at a time

@@ -1,4 +1,4 @@
-/* redis_type.c: what a key of a server holds; see redis_type.h. */
+/* server/type.c: what a key of a server holds; see server/type.h. */
 #include "cli/server/type.h"
 
 #include <stdio.h>

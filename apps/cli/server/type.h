@@ -1,4 +1,4 @@
-/* redis_type.h: what a key of a server holds. */
+/* server/type.h: what a key of a server holds. */
 #ifndef CLI_REDIS_TYPE_H
 #define CLI_REDIS_TYPE_H
 

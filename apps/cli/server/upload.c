@@ -1,4 +1,4 @@
-/* redis_upload.c: puts a filter under a key of a server; see redis_upload.h. */
+/* server/upload.c: puts a filter under a key of a server; see server/upload.h. */
 #define _GNU_SOURCE
 
 #include "cli/server/upload.h"

@@ -1,4 +1,4 @@
-/* redis_upload.h: puts a filter under a key of a server, as a whole or not at all.
+/* server/upload.h: puts a filter under a key of a server, as a whole or not at all.
  *
  * The filter is loaded in chunks into a temporary key in the same slot, which expires if the tool or the connection
  * dies. When it is complete, the server renames it to the key. Until then readers see what was there before. */

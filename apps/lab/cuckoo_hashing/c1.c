@@ -45,9 +45,7 @@ static slots_read measure(lab *l, const shape *of, uint64_t n) {
     spec.key_bytes = sizeof(uint64_t);
     spec.capacity = n;
     spec.options = of->options;
-    spec.trace = steps_count;
-    spec.trace_context = &s;
-    kith_table *table = lab_table(l, &spec);
+    kith_table *table = lab_traced(l, &spec, steps_count, &s);
     for (uint64_t i = 0; i < n; i++)
         (void)steps_put(l, table, &s, i);
     s.looks = 0;

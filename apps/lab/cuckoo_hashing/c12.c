@@ -65,9 +65,7 @@ static void fill(lab *l, uint64_t n, bool grows, work *w) {
     spec.key_bytes = 8;
     spec.capacity = grows ? 0 : slots_of(l, n) - 1;
     spec.options = grows ? "layout=one d=2 b=1 insert=walk" : "layout=one d=2 b=1 insert=walk load=100";
-    spec.trace = count;
-    spec.trace_context = w;
-    kith_table *table = lab_table(l, &spec);
+    kith_table *table = lab_traced(l, &spec, count, w);
     uint64_t first = lab_random(l);
     for (w->keys = 0; w->keys < n; w->keys++) {
         uint64_t key = lab_key(l, first + w->keys), moves = w->moves, rehashes = w->rehashes;
@@ -180,7 +178,7 @@ static void measure_rehashes(lab *l) {
 
 /* Returns the number of keys that are connected to the two slots of a new key, the mean over n new keys. */
 static double connected(lab *l, candidates *c, const components *graph, uint64_t n) {
-    kith_table_spec spec = steps_spec(c->slots, "layout=one d=2 b=1 load=100", NULL);
+    kith_table_spec spec = steps_spec(c->slots, "layout=one d=2 b=1 load=100");
     spec.seed = lab_random(l) | 1;
     candidates_read(l, c, &spec);
     components_clear(graph, c->slots);

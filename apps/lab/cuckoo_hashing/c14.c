@@ -23,8 +23,8 @@ static double bound(double delta, unsigned k) {
 static void fill(lab *l, uint64_t n, double delta, lab_sample *shares) {
     steps s = {0};
     kith_table_spec spec =
-        steps_spec((uint64_t)ceil((2 + delta) * (double)n / 2) * 2, "layout=two d=2 b=1 insert=walk load=100", &s);
-    kith_table *table = steps_table(l, &spec);
+        steps_spec((uint64_t)ceil((2 + delta) * (double)n / 2) * 2, "layout=two d=2 b=1 insert=walk load=100");
+    kith_table *table = steps_table(l, &spec, &s);
     uint64_t counted = 0, visited[VISITED_MAX + 1] = {0};
     for (uint64_t i = 0; i < n; i++) {
         s.moves = 0;

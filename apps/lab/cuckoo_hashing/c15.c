@@ -25,8 +25,8 @@ static outcome fill(lab *l, const char *layout, uint64_t n, uint64_t m, uint64_t
     (void)snprintf(options, sizeof options, "layout=%s d=2 b=1 insert=walk load=100", layout);
     for (uint64_t t = 0; t < tables; t++) {
         steps s = {0};
-        kith_table_spec spec = steps_spec(m, options, &s);
-        kith_table *table = steps_table(l, &spec);
+        kith_table_spec spec = steps_spec(m, options);
+        kith_table *table = steps_table(l, &spec, &s);
         for (uint64_t i = 0; i < n; i++)
             (void)steps_put(l, table, &s, i);
         o.rehashed += s.rebuilds > 0;

@@ -48,8 +48,8 @@ static uint64_t key_at(uint64_t i) {
 
 static void fill(lab *l, const kind *k, uint64_t n, measured *m) {
     steps s = {0};
-    kith_table_spec spec = steps_spec(k->table, n, k->options, &s);
-    kith_table *t = lab_table(l, &spec);
+    kith_table_spec spec = steps_spec(k->table, n, k->options);
+    kith_table *t = steps_table(l, &spec, &s);
     for (uint64_t i = 0; i < n; i++)
         put_word(l, t, key_at(i));
     lab_sample_add(&m->insertion, (double)(s.looks + s.moves) / (double)n);

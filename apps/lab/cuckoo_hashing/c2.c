@@ -50,8 +50,8 @@ static void fill(lab *l, const char *layout, uint64_t m, lab_sample *means, doub
     char options[64];
     (void)snprintf(options, sizeof options, "layout=%s d=2 b=1 insert=walk load=100", layout);
     steps s = {0};
-    kith_table_spec spec = steps_spec(m, options, &s);
-    kith_table *table = steps_table(l, &spec);
+    kith_table_spec spec = steps_spec(m, options);
+    kith_table *table = steps_table(l, &spec, &s);
     uint64_t moves = 0, insertions = 0, i = 0;
     for (int a = 0; a < LOADS; a++) {
         for (; i < (uint64_t)(LOAD[a] * (double)m); i++) {

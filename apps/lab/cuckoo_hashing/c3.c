@@ -85,7 +85,7 @@ static void run(lab *l) {
     adjacency a = adjacency_new(l, &c);
     lab_sample shares[DISTANCE_MAX + 1] = {{0}};
     for (uint64_t i = 0; i < tables; i++) {
-        kith_table_spec spec = steps_spec(m, "layout=one d=2 b=1 load=100", NULL);
+        kith_table_spec spec = steps_spec(m, "layout=one d=2 b=1 load=100");
         spec.seed = lab_random(l) | 1;
         candidates_read(l, &c, &spec);
         adjacency_read(&a, &c);

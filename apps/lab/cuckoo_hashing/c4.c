@@ -22,11 +22,11 @@ static uint64_t count_cycles(lab *l, uint64_t n, uint64_t m, uint64_t tables, do
     uint64_t cycles = 0;
     for (uint64_t i = 0; i < tables; i++) {
         steps s = {0};
-        kith_table_spec spec = steps_spec(m, OPTIONS, &s);
+        kith_table_spec spec = steps_spec(m, OPTIONS);
         spec.seed = lab_random(l) | 1;
         candidates_read(l, &c, &spec);
         components_clear(&graph, m);
-        kith_table *table = steps_table(l, &spec);
+        kith_table *table = steps_table(l, &spec, &s);
         bool cycle = false, overfull = false;
         for (uint64_t j = 0; j < n; j++) {
             joined with = components_join(&graph, c.first[j], c.second[j]);
@@ -48,8 +48,8 @@ static uint64_t count_rehashes(lab *l, uint64_t n, uint64_t m, uint64_t tables, 
     uint64_t rehashed = 0;
     for (uint64_t i = 0; i < tables; i++) {
         steps s = {0};
-        kith_table_spec spec = steps_spec(m, OPTIONS, &s);
-        kith_table *table = steps_table(l, &spec);
+        kith_table_spec spec = steps_spec(m, OPTIONS);
+        kith_table *table = steps_table(l, &spec, &s);
         for (uint64_t j = 0; j < n; j++)
             (void)steps_put(l, table, &s, j);
         rehashed += s.rebuilds > 0;

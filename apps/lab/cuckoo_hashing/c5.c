@@ -69,7 +69,7 @@ static bool is_overfull(lab *l, const kith_table_spec *of, candidates *c, const 
     (void)snprintf(options, sizeof options, "%s",
                    strstr(of->options, "layout=two") != NULL ? "layout=two d=2 b=1 load=100"
                                                              : "layout=one d=2 b=1 load=100");
-    kith_table_spec spec = steps_spec(c->slots, options, NULL);
+    kith_table_spec spec = steps_spec(c->slots, options);
     spec.seed = of->seed;
     bool overfull = false;
     candidates_read(l, c, &spec);
@@ -90,13 +90,11 @@ static outcome fill(lab *l, const char *layout, uint64_t n, double delta, uint64
     components graph = components_new(l, m);
     for (uint64_t i = 0; i < tables; i++) {
         steps s = {0};
-        kith_table_spec spec = steps_spec(m, options, &s);
+        kith_table_spec spec = steps_spec(m, options);
         spec.capacity = capacity;
         spec.seed = lab_random(l) | 1;
-        kith_table *table = lab_table(l, &spec);
-        kith_table_stats stats = KITH_TABLE_STATS_INIT;
-        lab_must(l, kith_table_stats_of(table, &stats), "reading the number of slots");
-        lab_require(l, stats.slots == m, "a table does not have the requested number of slots");
+        kith_table *table = lab_traced(l, &spec, steps_count, &s);
+        check_slots(l, table, m);
         bool failed = false;
         uint64_t j = 0;
         for (; j < n && !failed; j++)

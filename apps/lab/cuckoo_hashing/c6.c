@@ -44,8 +44,8 @@ static double highest_load(const plan *p) {
 /* Returns how many keys a table holds before it draws new hash functions, but at most `most`. */
 static uint64_t fill(lab *l, const char *options, uint64_t m, uint64_t most) {
     steps s = {0};
-    kith_table_spec spec = steps_spec(m, options, &s);
-    kith_table *table = steps_table(l, &spec);
+    kith_table_spec spec = steps_spec(m, options);
+    kith_table *table = steps_table(l, &spec, &s);
     uint64_t keys = 0;
     while (keys < most && steps_put(l, table, &s, keys) == 0)
         keys++;
@@ -80,7 +80,7 @@ static void measure(lab *l, const plan *p, bool walks, uint64_t m, uint64_t tabl
 static uint64_t keys_without_cycle(lab *l, const plan *p, candidates *c, const components *graph) {
     char options[48];
     (void)snprintf(options, sizeof options, "layout=%s d=2 b=1 load=100", p->layout->name);
-    kith_table_spec spec = steps_spec(c->slots, options, NULL);
+    kith_table_spec spec = steps_spec(c->slots, options);
     spec.seed = lab_random(l) | 1;
     candidates_read(l, c, &spec);
     components_clear(graph, c->slots);

@@ -73,14 +73,13 @@ typedef struct tally {
 /* Fills one table until it fails. Returns how many keys it held. */
 static uint64_t fill(lab *l, const variant *v, candidates *c, const components *graph, tally *t) {
     insertion now = {0};
-    kith_table_spec spec = steps_spec(c->slots, VARIANTS[strstr(v->options, "layout=two") != NULL].options, NULL);
+    kith_table_spec spec = steps_spec(c->slots, VARIANTS[strstr(v->options, "layout=two") != NULL].options);
     spec.seed = lab_random(l) | 1;
     candidates_read(l, c, &spec); /* with insert=search: evict=first would move the blockers */
     spec.options = v->options;
     components_clear(graph, c->slots);
-    spec.trace = follow;
-    spec.trace_context = &now;
-    kith_table *table = steps_table(l, &spec);
+    kith_table *table = lab_traced(l, &spec, follow, &now);
+    check_slots(l, table, c->slots);
     uint64_t keys = 0;
     for (; keys < c->keys && !now.failed; keys++) {
         uint64_t key = lab_key(l, keys);

@@ -35,23 +35,25 @@ static inline void steps_count(void *context, kith_step step, uint64_t slot, uin
 
 /* Two hash functions, one slot per bucket, `slots` slots (an even number, at least 4), and no growth before all of them
  * are full. A cuckoo table has one slot more than its capacity, rounded up to an even number. */
-static inline kith_table_spec steps_spec(uint64_t slots, const char *options, steps *s) {
+static inline kith_table_spec steps_spec(uint64_t slots, const char *options) {
     kith_table_spec spec = KITH_TABLE_SPEC_INIT;
     spec.kind = "cuckoo";
     spec.key_bytes = sizeof(uint64_t);
     spec.capacity = slots - 1;
     spec.options = options;
-    spec.trace = steps_count;
-    spec.trace_context = s;
     return spec;
 }
 
-/* Creates a table and checks that it has exactly the number of slots that steps_spec was given. */
-static inline kith_table *steps_table(lab *l, const kith_table_spec *spec) {
-    kith_table *table = lab_table(l, spec);
+static inline void check_slots(lab *l, const kith_table *table, uint64_t slots) {
     kith_table_stats stats = KITH_TABLE_STATS_INIT;
     lab_must(l, kith_table_stats_of(table, &stats), "reading the number of slots");
-    lab_require(l, stats.slots == spec->capacity + 1, "a table does not have the requested number of slots");
+    lab_require(l, stats.slots == slots, "a table does not have the requested number of slots");
+}
+
+/* Creates a table that counts its steps in *s, and checks that it has the number of slots that steps_spec was given. */
+static inline kith_table *steps_table(lab *l, const kith_table_spec *spec, steps *s) {
+    kith_table *table = lab_traced(l, spec, steps_count, s);
+    check_slots(l, table, spec->capacity + 1);
     return table;
 }
 
@@ -129,10 +131,7 @@ static inline bool candidates_second(lab *l, const candidates *c, kith_table *tw
 /* Reads the candidate slots that the keys have in tables with this spec. spec->seed must not be 0. */
 static inline void candidates_read(lab *l, candidates *c, const kith_table_spec *spec) {
     steps s = {0};
-    kith_table_spec twins = *spec;
-    twins.trace = steps_count;
-    twins.trace_context = &s;
-    kith_table *twin = steps_table(l, &twins);
+    kith_table *twin = steps_table(l, spec, &s);
     for (uint32_t i = 0; i < c->keys; i++)
         c->first[i] = candidates_first(l, twin, &s, i);
     candidates_find_blockers(l, c, twin, &s);
@@ -140,7 +139,7 @@ static inline void candidates_read(lab *l, candidates *c, const kith_table_spec 
         if (candidates_second(l, c, twin, &s, i))
             continue;
         lab_drop(l, twin);
-        twin = steps_table(l, &twins);
+        twin = steps_table(l, spec, &s);
     }
     lab_drop(l, twin);
 }

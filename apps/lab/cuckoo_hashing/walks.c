@@ -27,9 +27,7 @@ static kith_table *create_table(lab *l, uint64_t slots, uint64_t seed, walk_log 
     spec.capacity = slots - 1;
     spec.options = "layout=two d=2 b=1 insert=walk load=100";
     spec.seed = seed;
-    spec.trace = record;
-    spec.trace_context = log;
-    return lab_table(l, &spec);
+    return lab_traced(l, &spec, record, log);
 }
 
 /* ---- candidate slots ---- */

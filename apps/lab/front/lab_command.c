@@ -1,4 +1,4 @@
-/* lab.c: `kith lab`, which runs the claims of the theory and prints their results. */
+/* lab_command.c: `kith lab`, which runs the claims of the theory and prints their results. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -10,11 +10,11 @@
 #include <lab/lab.h>
 #include <lab/printed.h>
 #include <lab/report/report_folder.h>
-#include <lab/trace.h>
+#include <lab/trace/trace.h>
 
 #include "cli/commands.h"
 #include "cli/output/json.h"
-#include "lab/front/settings.h"
+#include "lab/front/sets.h"
 #include "lab/front/table.h"
 #include "cli/output/report.h"
 #include "cli/uninterrupted.h"

@@ -1,4 +1,4 @@
-/* lab_table.c: see lab_table.h. */
+/* table.c: see table.h. */
 #define _GNU_SOURCE
 
 #include "lab/front/table.h"

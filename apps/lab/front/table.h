@@ -1,4 +1,4 @@
-/* lab_table.h: prints the results of the lab as a table on stdout.
+/* table.h: prints the results of the lab as a table on stdout.
  *
  *     claim  sentence                                   predicted     measured                  verdict
  *     B2     A lookup of an absent key returns true     0.1469        0.1468 +- 0.0005          holds

@@ -57,10 +57,10 @@ static outcome fill(lab *l, const variant *v, uint64_t n) {
     steps s = {0};
     char options[64];
     (void)snprintf(options, sizeof options, "d=2 b=1 layout=%s insert=walk", layout_of(l, v));
-    kith_table_spec spec = steps_spec("cuckoo", n, options, &s);
+    kith_table_spec spec = steps_spec("cuckoo", n, options);
     spec.family = v->family;
     spec.independence = v->independence == LOG_N_WISE ? (unsigned)ceil(log2((double)n)) : v->independence;
-    kith_table *t = lab_table(l, &spec);
+    kith_table *t = steps_table(l, &spec, &s);
     kith_table_stats stats = KITH_TABLE_STATS_INIT;
     lab_must(l, kith_table_stats_of(t, &stats), "reading the number of slots");
     outcome o = {.slots = stats.slots};

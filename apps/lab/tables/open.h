@@ -61,8 +61,8 @@ static inline lab_estimate open_mean(lab *l, const open_question *q, const char 
     lab_sample looks = {0};
     for (uint64_t table = 0; table < tables; table++) {
         steps s;
-        kith_table_spec spec = steps_spec("probe", m, options, &s);
-        kith_table *t = lab_table(l, &spec);
+        kith_table_spec spec = steps_spec("probe", m, options);
+        kith_table *t = steps_table(l, &spec, &s);
         lab_sample_add(&looks, q->measure(l, t, &s, m, n));
         lab_drop(l, t);
         lab_progress(l, from + (to - from) * (double)table / (double)tables);

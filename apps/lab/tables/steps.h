@@ -9,23 +9,26 @@ typedef struct steps {
     uint64_t moves; /* keys that were displaced */
 } steps;
 
-static inline void steps_count(void *context, kith_step step, uint64_t place, uint64_t to) {
+static inline void steps_count(void *context, kith_step step, uint64_t at, uint64_t to) {
     steps *s = context;
-    (void)place, (void)to;
+    (void)at, (void)to;
     s->looks += step == KITH_STEP_LOOK;
     s->moves += step == KITH_STEP_MOVE;
 }
 
-/* The spec of a table with 8-byte keys that counts its steps in *s. lab_table() gives each table a new random seed. */
-static inline kith_table_spec steps_spec(const char *kind, uint64_t capacity, const char *options, steps *s) {
+/* The spec of a table with 8-byte keys. lab_table() gives each table a new random seed. */
+static inline kith_table_spec steps_spec(const char *kind, uint64_t capacity, const char *options) {
     kith_table_spec spec = KITH_TABLE_SPEC_INIT;
     spec.kind = kind;
     spec.key_bytes = sizeof(uint64_t);
     spec.capacity = capacity;
     spec.options = options;
-    spec.trace = steps_count;
-    spec.trace_context = s;
     return spec;
+}
+
+/* A table that counts its steps in *s. */
+static inline kith_table *steps_table(lab *l, const kith_table_spec *spec, steps *s) {
+    return lab_traced(l, spec, steps_count, s);
 }
 
 /* A word as a key. The bytes are little-endian on every machine, because that is how a bitset reads them. */

@@ -91,8 +91,8 @@ static void measure_size(lab *l, uint64_t n, double done) {
         if (!lab_wants(l, "kind", KINDS[i]))
             continue;
         steps s = {0};
-        kith_table_spec spec = steps_spec(KINDS[i], n, NULL, &s);
-        kith_table *table = lab_table(l, &spec);
+        kith_table_spec spec = steps_spec(KINDS[i], n, NULL);
+        kith_table *table = steps_table(l, &spec, &s);
         for (uint64_t k = 0; k < n; k++)
             put_word(l, table, key_at(l, k));
         s = (steps){0};
@@ -112,8 +112,8 @@ static void measure_size(lab *l, uint64_t n, double done) {
 /* The mean bits per key of a table that grows from n/2 to n keys. */
 static double bits_per_key(lab *l, const char *kind, uint64_t n) {
     steps s = {0};
-    kith_table_spec spec = steps_spec(kind, 0, NULL, &s);
-    kith_table *table = lab_table(l, &spec);
+    kith_table_spec spec = steps_spec(kind, 0, NULL);
+    kith_table *table = steps_table(l, &spec, &s);
     double sum = 0;
     uint64_t next = n / 2, samples = 0;
     for (uint64_t i = 1; i <= n; i++) {

@@ -22,8 +22,8 @@ static lab_estimate measure(lab *l, uint64_t m, uint64_t n, uint64_t tables, dou
     lab_sample looks = {0};
     for (uint64_t table = 0; table < tables; table++) {
         steps s;
-        kith_table_spec spec = steps_spec("chain", m, "grow=no", &s);
-        kith_table *t = lab_table(l, &spec);
+        kith_table_spec spec = steps_spec("chain", m, "grow=no");
+        kith_table *t = steps_table(l, &spec, &s);
         put_words(l, t, 0, n);
         lab_sample_add(&looks, looks_of(l, t, &s, 0, n, true));
         lab_drop(l, t);

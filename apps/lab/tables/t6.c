@@ -61,9 +61,9 @@ static double longest_bound(double n, double k) {
 /* Finds n keys that share a slot in the table with this seed. */
 static void choose_keys(lab *l, uint64_t table_seed, uint64_t n, uint64_t *keys) {
     steps s = {0};
-    kith_table_spec spec = steps_spec("chain", n, "grow=no", &s);
+    kith_table_spec spec = steps_spec("chain", n, "grow=no");
     spec.seed = table_seed;
-    kith_table *copy = lab_table(l, &spec);
+    kith_table *copy = steps_table(l, &spec, &s);
     keys[0] = lab_key(l, 0);
     put_word(l, copy, keys[0]);
     uint64_t found = 1, looks = s.looks;

@@ -47,8 +47,8 @@ static double bits_of(lab *l, const kith_table *t) {
 
 static double list_bits(lab *l, uint64_t n) {
     steps s;
-    kith_table_spec spec = steps_spec("list", n, NULL, &s);
-    kith_table *t = lab_table(l, &spec);
+    kith_table_spec spec = steps_spec("list", n, NULL);
+    kith_table *t = steps_table(l, &spec, &s);
     put_words(l, t, 0, n);
     double bits = bits_of(l, t);
     lab_drop(l, t);
@@ -59,8 +59,8 @@ static double array_bits(lab *l, uint64_t universe) {
     char options[64];
     (void)snprintf(options, sizeof options, "universe=%llu", (unsigned long long)universe);
     steps s;
-    kith_table_spec spec = steps_spec("bitset", 0, options, &s);
-    kith_table *t = lab_table(l, &spec);
+    kith_table_spec spec = steps_spec("bitset", 0, options);
+    kith_table *t = steps_table(l, &spec, &s);
     for (uint64_t i = 0; i < universe; i += 2)
         put_word(l, t, i);
     double bits = bits_of(l, t);
@@ -96,8 +96,8 @@ static void measure_table(lab *l, lab_plot *plot, const kind *k, double done) {
     double log_most = (double)lab_number(l, "log_most"), most = 0, bits = 0;
     lab_series *points = lab_points(plot, "%s", k->name);
     steps s;
-    kith_table_spec spec = steps_spec(k->name, 0, NULL, &s);
-    kith_table *t = lab_table(l, &spec);
+    kith_table_spec spec = steps_spec(k->name, 0, NULL);
+    kith_table *t = steps_table(l, &spec, &s);
     put_words(l, t, 0, 1);
     double first = bits_of(l, t);
     for (unsigned i = 0; LOG_LEAST + (double)i / SIZES_PER_DOUBLING <= log_most; i++) {

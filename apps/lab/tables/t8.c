@@ -101,8 +101,8 @@ static double steps_per_query(lab *l, const kith_table *t, steps *s, uint64_t fi
 
 static void measure(lab *l, const kind *k, uint64_t n, lab_sample *samples) {
     steps s = {0};
-    kith_table_spec spec = steps_spec(k->name, n, k->options, &s);
-    kith_table *t = lab_table(l, &spec);
+    kith_table_spec spec = steps_spec(k->name, n, k->options);
+    kith_table *t = steps_table(l, &spec, &s);
     uint64_t sum = 0, worst = 0;
     for (uint64_t i = 0; i < n; i++) {
         s.looks = 0;

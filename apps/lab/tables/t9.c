@@ -28,10 +28,8 @@ typedef struct tally {
 
 static void one_table(lab *l, uint64_t m, uint64_t n, tally *t) {
     removal_steps s = {0};
-    kith_table_spec spec = steps_spec("chain", m, "grow=no", NULL);
-    spec.trace = count;
-    spec.trace_context = &s;
-    kith_table *table = lab_table(l, &spec);
+    kith_table_spec spec = steps_spec("chain", m, "grow=no");
+    kith_table *table = lab_traced(l, &spec, count, &s);
     uint64_t *length = lab_take(l, m * sizeof *length), *slots = lab_take(l, n * sizeof *slots);
     for (uint64_t i = 0; i < n; i++) {
         put_word(l, table, lab_key(l, i));

@@ -1,5 +1,5 @@
-/* lab_settings.c: see lab_settings.h. */
-#include "lab/front/settings.h"
+/* sets.c: see sets.h. */
+#include "lab/front/sets.h"
 
 #include <stdio.h>
 #include <stdlib.h>

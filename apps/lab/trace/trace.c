@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "result.h"
-#include "trace_example.h"
+#include <lab/result.h>
+#include "example.h"
 
 enum { LINE_MAX_BYTES = 256 };
 

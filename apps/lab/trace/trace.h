@@ -1,7 +1,7 @@
 /* trace.h: draws as text, step by step, how keys are inserted into cuckoo tables and cuckoo filters, how a Bloom filter
  * fills, and how counters overflow. For `kith lab --trace` and for tests.
  *
- * The drawings show what the library did. The moves come from its trace (kith_table_spec.trace), the candidate slots
+ * The drawings show what the library did. The moves come from its trace (kith_table_set_trace), the candidate slots
  * are those that its lookups read, and the bits come from kith_filter_cell. Lines are ASCII and at most 79 columns
  * wide. */
 #ifndef LAB_TRACE_H

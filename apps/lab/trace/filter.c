@@ -1,4 +1,4 @@
-/* trace_filter.c: draws how fingerprints move in a cuckoo filter, and how the counters of a counting filter overflow.
+/* filter.c: draws how fingerprints move in a cuckoo filter, and how the counters of a counting filter overflow.
  *
  * The cuckoo filter is that of figure 2 of [2]: 6 buckets of 4 entries, and insertion by random kicks (insert=walk),
  * the steps 1 to 9 of [2]. [2] computes the other bucket with XOR, for which the number of buckets must be a power of
@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuckoo_filter/geometry.h"
-#include "trace_example.h"
+#include <lab/cuckoo_filter/geometry.h>
+#include "example.h"
 
 enum {
     ENTRIES = 4,

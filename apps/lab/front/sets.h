@@ -1,6 +1,6 @@
-/* lab_settings.h: the parameters of claims: reads --set, and prints the help of a claim. */
-#ifndef CLI_LAB_SETTINGS_H
-#define CLI_LAB_SETTINGS_H
+/* sets.h: reads the parameters of claims that --set gives, and prints the help of a claim. */
+#ifndef LAB_FRONT_SETS_H
+#define LAB_FRONT_SETS_H
 
 #include <lab/lab.h>
 

@@ -1,4 +1,4 @@
-/* trace_bloom.c: draws how the bits of a Bloom filter are set: the filter of figure 1 of [2], one array for all hashes,
+/* bloom.c: draws how the bits of a Bloom filter are set: the filter of figure 1 of [2], one array for all hashes,
  * and a filter of the library for twelve keys at 5%, and thirteen keys, the last of which is refused.
  *
  * A row is the slice of one hash function. The bits are read from the filter one by one. A lookup of a key shows which
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trace_example.h"
+#include "example.h"
 
 enum { CAPACITY = 12, BITS_MAX = 512, ABSENT = 10000 };
 

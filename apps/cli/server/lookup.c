@@ -1,8 +1,8 @@
-/* redis_query.c: lookups in filters on servers; see redis_query.h.
+/* server/lookup.c: lookups in filters on servers; see server/lookup.h.
  *
  * A batch of keys becomes two commands per shard, TYPE and MEXISTS. MEXISTS returns 0 for a key that does not exist or
  * holds another type, as RedisBloom does; TYPE tells this apart from "not in the set". */
-#include "cli/server/query.h"
+#include "cli/server/lookup.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* redis_query.h: lookups in a filter on a server, or in the shards of a set, for `kith query`. */
-#ifndef CLI_REDIS_QUERY_H
-#define CLI_REDIS_QUERY_H
+/* server/lookup.h: lookups in a filter on a server, or in the shards of a set, for `kith query`. */
+#ifndef CLI_SERVER_LOOKUP_H
+#define CLI_SERVER_LOOKUP_H
 
 #include "cli/options.h"
 #include "cli/server/address.h"

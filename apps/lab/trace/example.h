@@ -1,4 +1,4 @@
-/* trace_example.h: the functions that the step-by-step examples of trace.h share. Each example is a file trace_*.c. */
+/* example.h: the functions that the step-by-step examples of trace.h share. Each example is one of the other files. */
 #ifndef LAB_TRACE_EXAMPLE_H
 #define LAB_TRACE_EXAMPLE_H
 

@@ -1,4 +1,4 @@
-/* trace_cuckoo.c: draws how keys are inserted into a cuckoo table.
+/* cuckoo.c: draws how keys are inserted into a cuckoo table.
  *
  *     figure 1 of [4]      six slots, five keys, and a sixth key that moves three of them; before that, figure 2: the
  *                          cuckoo graph of the five keys
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trace_example.h"
+#include "example.h"
 
 enum {
     NAME_BYTES = 16,
@@ -81,10 +81,9 @@ static bool begin(drawing *d, example *x, const char *options, unsigned b, uint6
     spec.options = options;
     spec.capacity = slots - b; /* the library adds one bucket */
     spec.seed = seed != 0 ? seed : 1;
-    spec.trace = record;
-    spec.trace_context = d;
     if (!check_status(x, kith_table_create(&spec, &d->table)))
         return false;
+    kith_table_set_trace(d->table, record, d);
     d->slots = slots_of(x, d->table);
     return check(x, d->slots == slots, "the table does not have the requested number of slots");
 }
