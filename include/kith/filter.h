@@ -1,15 +1,9 @@
 /* kith/filter.h: approximate sets of keys.
  *
  * A filter stores a set of keys in a few bits per key. kith_filter_has() returns false only for keys that are not in
- * the set, as long as only keys that were added are removed. It may return true for an absent key, with a probability
- * that is fixed beforehand: the rate. A filter that has reached its capacity refuses further keys or, if it is of kind
- * layers, grows, so the rate is a promise.
- *
- * The promise is about each single filter, not about the average of many. A filter of a cuckoo kind (cuckoo, overlap)
- * or of a static kind (fuse, ribbon) never exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting,
- * blocked_counting) that has reached its capacity exceeds it with a probability of at most 1/200. This holds unless an
- * attacker who knows the hash chooses the keys. kith_filter_stats_of() returns the rate of a filter at any time: for
- * Bloom and cuckoo kinds the exact one.
+ * the set, as long as only keys that were added are removed. For an absent key it returns true with a probability that
+ * is fixed beforehand, the rate. A filter that has reached its capacity refuses further keys or, if it is of kind
+ * layers, grows: the rate is a promise. docs/kinds.md says exactly what is promised, and why.
  *
  *     kind              deletion   bits per key     cache lines   use it when
  *                                  at 1% / 0.1%     per lookup
@@ -23,22 +17,23 @@
  *     ribbon            no          7.1 / 10.1        3 / 4      the same, and size matters most
  *     layers            as inner   11.2 / 17.3       per layer    the number of keys is not known beforehand
  *
- * Bits per key are those of kith_filter_plan() for a million keys. k is the number of bits or counters per key. layers
- * is a scalable filter (Almeida et al. 2007): a list of filters of one other kind, the inner kind. Its figures are for
- * the default inner kind, blocked. ribbon reads 3 cache lines at 1% and 4 at 0.1%. (kith/plan.h defines these and other
- * words.)
+ * Bits per key are those of a million keys; k is the number of bits or counters per key. kith/plan.h defines the words
+ * for groups of kinds: Bloom, counting, blocked, cuckoo and static kinds, and layers of an inner kind.
  *
- * A kith_filter is a handle. It has the same type for all kinds, whether the bytes are on the heap, in a mapped file or
- * in the caller's memory. A call that a kind or a read-only handle does not support returns an error.
+ * A kith_filter is a handle, the same for all kinds, whether the bytes are on the heap, in a mapped file or in the
+ * caller's memory. A call that a kind does not support returns KITH_E_UNSUPPORTED; kith_filter_capabilities() says
+ * beforehand what a filter supports.
  *
- * fuse and ribbon are static kinds: they do not have KITH_CAN_ADD (kith/plan.h). kith_filter_build() or a builder
- * (kith/builder.h) makes them from a complete list of keys. Calls that create an empty filter, add or remove keys, or
- * combine or compare two filters return KITH_E_UNSUPPORTED. All other calls work as for the other kinds. A ribbon
- * filter takes about twice as long to build as a fuse filter.
+ * These codes are not repeated below. Every call that changes a filter may return
+ *     KITH_E_READONLY   it is a mapped file or a view
+ *     KITH_E_BUSY       adders are open (kith_adder_open)
+ *     KITH_E_CORRUPT    it was opened with KITH_OPEN_LAZY, and is found to be damaged now
  *
  * Threads: calls that take a const filter may run on any number of threads at the same time. A call that takes a
- * non-const filter must be the only one that uses it. With adders (see kith_adder below), several threads can add keys
- * to one filter of kind bloom or blocked; while adders are open, their rules apply instead. */
+ * non-const filter must be the only one that uses it, unless adders are open.
+ *
+ * The calls, in the order in which programs need them: simple calls, keys as bytes, many keys, all properties, files
+ * and bytes, two filters, many threads, statistics, notes. */
 #ifndef KITH_FILTER_H
 #define KITH_FILTER_H
 
@@ -56,6 +51,8 @@ typedef struct kith_filter kith_filter;
  *     if (kith_filter_new(1000000, 0.001, 0, &seen) != KITH_OK)
  *         return 1;
  *     if (!kith_filter_has_string(seen, url) && kith_filter_add_string(seen, url) != KITH_OK)
+ *         return 1;
+ *     if (kith_filter_save(seen, "seen.kith") != KITH_OK)
  *         return 1;
  *     kith_filter_free(seen);
  *
@@ -96,191 +93,58 @@ KITH_API KITH_MUST_USE kith_status kith_filter_remove_number(kith_filter *filter
 KITH_API bool kith_filter_has_string(const kith_filter *filter, const char *string);
 KITH_API bool kith_filter_has_number(const kith_filter *filter, uint64_t number);
 
-/* Reads a file that kith_filter_save() has written into memory. The filter can be changed and saved again.
- * (kith_filter_open() maps a file instead, and reads only what is looked up.) Returns the codes of
- * kith_filter_open(). */
+/* Writes the filter to a file, completely or not at all: a temporary file in the same folder is synced and then takes
+ * the name. If `path` is a symbolic link, the file that it points to is replaced. The new file has the owner and mode
+ * of the one that it replaces, as far as the caller may set them; a file with a secret key gets mode 0600.
+ *
+ * Returns KITH_E_NO_SPACE, KITH_E_NO_FILE (the folder does not exist), KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY, or
+ * KITH_E_JOURNAL as kith_filter_bytes() does. The old file is then unchanged, unless only the sync of the folder has
+ * failed, on a file system that cannot exchange two names (NFS, some FUSE).
+ *
+ * Two programs that open, change and save one file at the same time lose the changes of one: see kith/file.h. */
+KITH_API KITH_MUST_USE kith_status kith_filter_save(kith_filter *filter, const char *path);
+
+/* Reads a file that kith_filter_save() has written into memory. The filter can be changed and saved again. Returns the
+ * codes of kith_filter_open(), which maps a file instead. */
 KITH_API KITH_MUST_USE kith_status kith_filter_load(const char *path, kith_filter **filter);
-
-/* ---- creating and freeing ---- */
-
-/* Creates an empty filter, as kith_filter_plan() describes it for this spec. Free it with kith_filter_free().
- *
- * Returns the codes of kith_filter_plan(), KITH_E_UNSUPPORTED for a static kind, which can only be built from a
- * complete list of keys (kith_filter_build), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash.
- *
- * Cost: plan.file_bytes of zeroed memory. If an add to a cuckoo kind finds the buckets of its key full, it searches for
- * entries to move. The first search allocates up to 160 KiB (13 bytes per slot if the filter is small), which later
- * ones use again. With the option b=1 (buckets of one slot) or alternate=xor (the second bucket is computed as in the
- * original cuckoo filter paper) it allocates up to 448 KiB. */
-KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
-
-/* Creates an empty filter with the kind, options, size, capacity, hash, secret key and recipe of `like`, so that the
- * two can be merged. (For layers: with the size and capacity of the first layer.) Notes are not copied. `allocator` is
- * as in kith_filter_spec.
- *
- * Returns KITH_E_UNSUPPORTED for a static kind, KITH_E_MEMORY, KITH_E_TOO_LARGE if the filter would exceed the limit of
- * `like` (kith_filter_set_limit), or KITH_E_CORRUPT (layers) if `like` was opened with KITH_OPEN_LAZY and its header
- * has options that are not valid for a layer. */
-KITH_API KITH_MUST_USE kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator,
-                                                           kith_filter **filter);
-
-/* Copies a filter to the heap, byte for byte. The copy is writable, whatever `from` is. (The copy of a store's snapshot
- * is a plain filter: the mark of the store in its header is removed.)
- *
- * Returns KITH_E_MEMORY, KITH_E_BUSY if adders are open, or KITH_E_CORRUPT if `from` was opened with KITH_OPEN_LAZY and
- * is damaged. */
-KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *allocator,
-                                                     kith_filter **filter);
-
-/* Flags of kith_filter_build() and kith_builder_open(). KITH_BUILD_LEAVE_OUT says what happens if another copy of a key
- * cannot be stored:
- *
- *     the filter already has                     without the flag    with the flag
- *     plan.max_copies copies of it or more       KITH_E_COPIES       the copy is left out, and counted
- *                                                                    (kith_builder_left_out)
- *     fewer, but other keys have taken its       KITH_E_COPIES or    KITH_E_FULL: a larger filter could store the copy
- *     slots (only cuckoo kinds)                  KITH_E_FULL, as
- *                                                kith_filter_add()
- */
-typedef enum kith_build_flags {
-    KITH_BUILD_SET = 0,            /* equal digests are one key */
-    KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
-    KITH_BUILD_LEAVE_OUT = 1 << 1, /* leave out copies that the filter cannot store, see above */
-} kith_build_flags;
-
-/* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or
- * nothing.
- *
- * `threads` is the number of threads to use, at most 256; 0 means 1, the calling thread. With more than one,
- * spec->allocator must be thread-safe. If spec->capacity is 0 (and does not follow from bytes and rate), the filter is
- * sized for the number of distinct digests (for a multiset: for all of them). The result has the bytes that adding the
- * digests one by one in order would give (for KITH_BUILD_SET: only the first of equal digests), whatever the number of
- * threads. A small filter is filled on one thread: a filter of fewer than 130,000 digests, a cuckoo kind for fewer than
- * 250,000 keys, or a static kind for at most 1.48 million. In a filter of kind layers, only the first layer is filled
- * on several threads. If the inner kind is a counting or cuckoo kind, this is done only if all digests fit into the
- * first layer. For more digests than fit in memory see kith/builder.h.
- *
- * A static kind is built in shards of about a million keys, which the high bits of the digest select. Its bytes do not
- * depend on the order of the digests. If the digests are hashes, the filter is as large as planned, but for one in 10^7
- * builds of fuse. Digests that are not hashes may nearly all belong to one shard. The filter is then built with another
- * size, at most a third larger. If this size exceeds spec->bytes or spec->max_bytes, the call returns KITH_E_TOO_LARGE.
- *
- * A build of a static kind tries several seeds, and all but the first depend on all digests together. So digests that
- * were chosen to collide cannot prevent the build, unless a complete list was searched for that fails with its own
- * seeds. docs/security.md has the cost of such a search. For such a list the call returns KITH_E_FULL if the kind is
- * fuse, after about ten times as long as usual; ribbon stores it with up to 64 bits more per key.
- *
- * Returns the codes of kith_filter_create() (a static kind is supported here), KITH_E_FULL for such a list, and
- * KITH_E_FULL, KITH_E_COPIES or KITH_E_TOO_LARGE as kith_filter_add() does. If n is 0 and only the rate is given, it
- * returns KITH_E_CAPACITY.
- *
- * Memory while it runs, in addition to the filter:
- *   - for a multiset, and for bloom, blocked and layers of them if the capacity is given, up to 140 MiB in all (and for
- *     a multiset of a cuckoo kind, on each thread, the memory of a search: see kith_filter_create);
- *   - for a static kind 8 bytes per digest (more if there are repeats) and, for each thread, the working memory of one
- *     shard: up to 24 bytes per key of the shard if it has more than 0.74 million keys, up to 26 if it has 10,000 to
- *     0.74 million, and at most 300 KB in all if it has fewer;
- *   - otherwise 11 bytes per digest, or up to 50 if most of the digests are repeats. */
-KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
-                                                     unsigned flags, unsigned threads, kith_filter **filter);
 
 /* Frees the handle and what it owns. Unmaps a mapped file. Does not free memory that was passed to kith_filter_view().
  * NULL is allowed. All adders must be closed before (see kith_adder_close). */
 KITH_API void kith_filter_free(kith_filter *filter);
 
-/* Limits the memory that growth may use (KITH_CAN_GROW). An add for which the filter would have to grow beyond
- * `max_bytes` returns KITH_E_TOO_LARGE and changes nothing. 0 means no limit.
- *
- * The limit is compared with the size of the filter after the growth (file_bytes of kith_filter_stats). Growing
- * allocates only the new layer and copies nothing, so this is also the peak of the memory. Handles, and the memory that
- * cuckoo kinds use to search (see kith_filter_create), are not counted. A filter that is already larger than the limit
- * stays as it is, but it cannot grow. The copies that kith_filter_bytes() and kith_filter_set_notes() make are not
- * limited.
- *
- * The limit also holds for kith_filter_create_like(), and for kith_filter_clear() if it must allocate a new block for
- * the first layer. This matters for files that you do not trust: the header of a forged file can claim a first layer
- * that is larger than the whole file, and without a limit these two calls would allocate it. kith_filter_clone() and
- * kith_filter_create_like() pass the limit on to the new filter. The limit belongs to the handle and is not saved: a
- * filter created with spec.max_bytes has that limit, and an opened filter has none until this call. Set one before you
- * add to a file that you do not trust. */
-KITH_API void kith_filter_set_limit(kith_filter *filter, uint64_t max_bytes);
-
-/* Removes all keys. Size, options, hash, secret key, recipe and notes stay. layers keep their first layer and free the
- * others.
- *
- * Returns KITH_E_UNSUPPORTED (static kinds), KITH_E_READONLY, KITH_E_BUSY, or KITH_E_CORRUPT as kith_filter_add() does.
- * If several layers are in one block, because the filter had grown before it was opened, cloned or passed to
- * kith_filter_bytes(), a new block for the first layer is allocated before the old one is freed. The call can then also
- * fail with KITH_E_MEMORY, or with KITH_E_TOO_LARGE if both blocks together would exceed the limit of
- * kith_filter_set_limit(). */
-KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
-
-/* ---- one key ---- */
+/* ---- keys as bytes ---- */
 
 /* Adds a key.
  *
  * Returns KITH_OK, after which kith_filter_has() returns true for this key, or
- *   KITH_E_FULL         the filter is full; see below
- *   KITH_E_COPIES       the filter stores no more copies of this key; see below
- *   KITH_E_UNSUPPORTED  the kind is static: it can only be built from a complete list of keys (kith_filter_build)
+ *   KITH_E_FULL         the filter holds as many keys as it was sized for; or, far less likely, there is no free slot
+ *                       for this key (cuckoo kinds), or keys were chosen to fill the filter (Bloom kinds)
+ *   KITH_E_COPIES       the filter stores no more copies of this key
+ *   KITH_E_UNSUPPORTED  the kind is static: see kith_filter_build()
  *   KITH_E_MEMORY       no memory to search for a free slot (cuckoo kinds) or for a new layer (layers)
  *   KITH_E_TOO_LARGE    (layers) a new layer would exceed the limit of kith_filter_set_limit()
- *   KITH_E_READONLY     the filter is a mapped file or a view
- *   KITH_E_BUSY         adders are open
- *   KITH_E_CORRUPT      the filter was opened with KITH_OPEN_LAZY and is damaged. Every call that changes a filter
- *                       verifies it first, and returns this
- * After any of these the filter is unchanged.
+ * After any of these the filter is unchanged. "When a filter is full" in docs/kinds.md has the exact conditions.
  *
- * *was_new (may be NULL) is set on success to whether kith_filter_has() was false before. Below, `plan` is what
- * kith_filter_plan_of() returns for the filter.
+ * *was_new (may be NULL) is set on success to whether kith_filter_has() was false before.
  *
- * When a filter is full:
- *   all kinds but layers  It holds as many keys as it was sized for. (bloom and blocked still accept a key for which
- *                         has() is true already.)
- *   Bloom kinds           Also if more cells are used than `capacity` distinct keys would normally use. There are two
- *                         causes. bloom and blocked do not count a new key that is a false positive, so more keys may
- *                         have been added than the count says. Or an attacker chose the keys; then keys_now of
- *                         kith_filter_stats is far above the count
- *   blocked kinds         (blocked, blocked_counting) Also if keys were chosen to crowd some of the 64-byte blocks, so
- *                         that rate_now would be more than 1.25 times what honest keys reach: from 200 keys on at most
- *                         twice the promised rate, if the hash has no secret key (docs/security.md has what holds for
- *                         filters of more than 4 MiB, or 32 MiB with counters). With honest keys this happens in fewer
- *                         than one of 10^9 filters
- *   cuckoo kinds          Also if no free slot is found for the key. For distinct keys up to the capacity this happens
- *                         with probability plan.failure. It may happen earlier if few keys have many copies
- *   layers                Only if there are 64 of them, or if 64-bit digests or the address space are too small for
- *                         another one
+ * Adding a key twice: bloom and blocked ignore the second add, and accept such a key even if they are full. Counting
+ * and cuckoo kinds store a second copy, up to max_copies of kith_filter_plan_of(), and each kith_filter_remove()
+ * removes one.
  *
- * Adding a key twice. bloom and blocked ignore the second add. Counting and cuckoo kinds store a second copy, and each
- * kith_filter_remove() removes one. A counting kind stores up to plan.max_copies copies (layers of it: in all layers
- * together).
- *
- * A cuckoo kind cannot tell copies of a key from different keys with the same fingerprint and the same two buckets. It
- * stores up to plan.max_copies of all these in the two buckets, or fewer if other keys have taken slots there, and
- * further ones in a short list, the stash. It returns KITH_E_COPIES only if the key is stored already, no slot can be
- * freed for another copy, and the stash is full; otherwise KITH_E_FULL. With the option insert=walk (slots are freed by
- * a random walk instead of a search) there is no stash, and KITH_E_COPIES means that the key is stored plan.max_copies
- * times. Layers of a cuckoo kind also return KITH_E_COPIES if all layers together have 2 * plan.max_copies + s copies
- * of the key, where s is the number of entries that one stash can hold (0 to 64; the planner chooses it, and no call
- * returns it).
- *
- * Cost: one hash, then 1 cache line (blocked, blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). If both
- * buckets of the key are full, which is common near the capacity, a cuckoo kind also searches for a free slot. The
- * search visits at most plan.search_slots slots, whatever the keys are: it takes microseconds for keys that nobody
- * chose, and less than a millisecond if it fails. */
+ * Cost: one hash, then 1 cache line (blocked, blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). A cuckoo
+ * kind that is nearly full searches for a free slot, which takes microseconds, and less than a millisecond whatever the
+ * keys are. */
 KITH_API KITH_MUST_USE kith_status kith_filter_add(kith_filter *filter, const void *key, size_t key_bytes,
                                                    bool *was_new);
 
-/* Removes one copy of a key. Remove ONLY keys that were added. If has() returns true for a key that was not added,
- * removing it can lose another key of the set. The filter cannot detect this. If you cannot be sure that a key was
- * added, use kith/exact.h.
+/* Removes one copy of a key. Remove ONLY keys that were added: removing another one for which has() returns true can
+ * lose a key of the set, and the filter cannot detect this. If you cannot be sure, use kith/exact.h.
  *
  * Returns KITH_OK, or
  *   KITH_E_ABSENT       has() returns false for this key, or the filter has no keys
  *   KITH_E_AMBIGUOUS    (layers) more than one layer may hold the key, and removing it from the wrong one could lose
  *                       another key
  *   KITH_E_UNSUPPORTED  the filter does not have KITH_CAN_REMOVE
- *   KITH_E_READONLY, KITH_E_BUSY, KITH_E_CORRUPT  as kith_filter_add()
  * After any of these the filter is unchanged. */
 KITH_API KITH_MUST_USE kith_status kith_filter_remove(kith_filter *filter, const void *key, size_t key_bytes);
 
@@ -290,11 +154,10 @@ KITH_API bool kith_filter_has(const kith_filter *filter, const void *key, size_t
 
 /* Returns how many copies of a key are stored: at least the true number, and more with a probability of at most the
  * rate. One exception: after kith_filter_merge(), the true number may be higher if a counting kind returns the maximum
- * of its counters (15 for counters of 4 bits, which is plan.max_copies + 1). Returns 0 or 1 for kinds without
- * KITH_CAN_COPIES. */
+ * of its counters (15 for counters of 4 bits). Returns 0 or 1 for kinds without KITH_CAN_COPIES. */
 KITH_API uint64_t kith_filter_copies(const kith_filter *filter, const void *key, size_t key_bytes);
 
-/* ---- many digests: the fast path ----
+/* ---- many keys: digests ----
  *
  * A digest is the 64-bit hash of a key (kith_filter_digest). Numbers that are not hashes (a counter, an address) must
  * not be used as digests: thousands of them would share the same buckets and fingerprint, so a cuckoo kind would return
@@ -338,6 +201,209 @@ KITH_API KITH_MUST_USE kith_status kith_filter_add_many(kith_filter *filter, con
 KITH_API KITH_MUST_USE kith_status kith_filter_remove_many(kith_filter *filter, const uint64_t *digests, size_t n,
                                                            size_t *done);
 
+/* Flags of kith_filter_build() and kith_builder_open(). KITH_BUILD_LEAVE_OUT says what happens if another copy of a key
+ * cannot be stored:
+ *
+ *     the filter already has                     without the flag    with the flag
+ *     plan.max_copies copies of it or more       KITH_E_COPIES       the copy is left out, and counted
+ *                                                                    (kith_builder_left_out)
+ *     fewer, but other keys have taken its       KITH_E_COPIES or    KITH_E_FULL: a larger filter could store the copy
+ *     slots (only cuckoo kinds)                  KITH_E_FULL, as
+ *                                                kith_filter_add()
+ */
+typedef enum kith_build_flags {
+    KITH_BUILD_SET = 0,            /* equal digests are one key */
+    KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
+    KITH_BUILD_LEAVE_OUT = 1 << 1, /* leave out copies that the filter cannot store, see above */
+} kith_build_flags;
+
+/* Builds a filter of n digests (computed by kith_digest() with spec->hash), completely or not at all. This is the only
+ * way to make a filter of a static kind. For more digests than fit in memory see kith/builder.h.
+ *
+ * `threads` is the number of threads to use, at most 256; 0 means 1, the calling thread. With more than one,
+ * spec->allocator must be thread-safe. If spec->capacity is 0 (and does not follow from bytes and rate), the filter is
+ * sized for the number of distinct digests (for a multiset: for all of them).
+ *
+ * The result has the bytes that adding the digests one by one in order would give (for KITH_BUILD_SET: only the first
+ * of equal digests), whatever the number of threads. The bytes of a static kind do not depend on the order. Its filter
+ * may be up to a third larger than planned if the digests are not hashes.
+ *
+ * Returns the codes of kith_filter_create() (a static kind is supported here), those of kith_filter_add(), KITH_E_FULL
+ * also for a list of keys that was made so that no filter of kind fuse can be built from it (ribbon stores it),
+ * KITH_E_TOO_LARGE if the filter would become larger than planned and than spec->bytes or spec->max_bytes, or
+ * KITH_E_CAPACITY if n is 0 and only the rate is given.
+ *
+ * Memory while it runs, in addition to the filter: 8 bytes per digest and 24 per key of a shard on each thread (static
+ * kinds), at most 140 MiB (multisets; bloom and blocked with a capacity), or 11 to 50 bytes per digest. "Builds" in
+ * docs/kinds.md has the details. */
+KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
+                                                     unsigned flags, unsigned threads, kith_filter **filter);
+
+/* ---- all properties ---- */
+
+/* Creates an empty filter, as kith_filter_plan() describes it for this spec.
+ *
+ * Returns the codes of kith_filter_plan(), KITH_E_UNSUPPORTED for a static kind, KITH_E_MEMORY, or KITH_E_ARGUMENT for
+ * a malformed spec->hash. Cost: plan.file_bytes of zeroed memory. The first add to a cuckoo kind that has to search for
+ * a free slot allocates up to 448 KiB more, which later ones use again. */
+KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
+
+/* Creates an empty filter with the kind, options, size, capacity, hash, secret key, recipe and limit of `like`, so that
+ * the two can be merged. (For layers: with the size and capacity of the first layer.) Notes are not copied. `allocator`
+ * is as in kith_filter_spec.
+ *
+ * Returns KITH_E_UNSUPPORTED for a static kind, KITH_E_MEMORY, KITH_E_TOO_LARGE if the filter would exceed the limit of
+ * `like`, or KITH_E_CORRUPT (layers) if `like` was opened with KITH_OPEN_LAZY and has invalid options for a layer. */
+KITH_API KITH_MUST_USE kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator,
+                                                           kith_filter **filter);
+
+/* Copies a filter to the heap, byte for byte, with its limit. The copy is writable, whatever `from` is. (The copy of a
+ * store's snapshot is a plain filter.)
+ *
+ * Returns KITH_E_MEMORY, KITH_E_BUSY, or KITH_E_CORRUPT if `from` was opened with KITH_OPEN_LAZY and is damaged. */
+KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *allocator,
+                                                     kith_filter **filter);
+
+/* Limits the memory that growth may use (KITH_CAN_GROW). An add for which the filter would have to grow beyond
+ * `max_bytes` returns KITH_E_TOO_LARGE and changes nothing. 0 means no limit. The limit is compared with the size of
+ * the filter after the growth (kith_filter_file_bytes), which is also the peak of the memory.
+ *
+ * The limit belongs to the handle and is not saved: a filter created with spec.max_bytes has that limit, an opened one
+ * has none until this call. Set one before you change a file that you do not trust: the header of a forged file can
+ * claim a first layer that is larger than the file. kith_filter_create_like() and kith_filter_clear() would allocate
+ * it. */
+KITH_API void kith_filter_set_limit(kith_filter *filter, uint64_t max_bytes);
+
+/* Removes all keys. Size, options, hash, secret key, recipe and notes stay. layers keep their first layer and free the
+ * others.
+ *
+ * Returns KITH_E_UNSUPPORTED (static kinds). Layers that are in one block, because the filter had grown before it was
+ * opened, cloned or passed to kith_filter_bytes(), may also return KITH_E_MEMORY or KITH_E_TOO_LARGE: their first layer
+ * gets a new block before the old one is freed. */
+KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
+
+/* ---- files and bytes ----
+ *
+ * A filter is one block of bytes (docs/format.md), the same in memory, in a file and on the wire, on every machine.
+ * The exception is a filter that grows: each new layer is a separate block in memory, so that growing copies nothing,
+ * until kith_filter_bytes() joins them. kith_filter_save() and load() are among the simple calls. */
+
+typedef enum kith_open_flags {
+    KITH_OPEN_DEFAULT = 0,
+    KITH_OPEN_LAZY = 1 << 0,     /* open without reading the body: only the header and the notes are verified (and the
+                                headers of layers). If the body is damaged, lookups may be wrong, but no call reads or
+                                writes outside the block. The first change, clone(), merge(), intersect(), bytes(),
+                                write() and save() verify the whole body, and return KITH_E_CORRUPT if it is damaged */
+    KITH_OPEN_COPY = 1 << 1,     /* copy into memory of the allocator: writable, and independent of the file */
+    KITH_OPEN_SNAPSHOT = 1 << 2, /* also open a file that has a journal (kith/file.h), without it: what was added or
+                                    removed since the last checkpoint is missing. The result is a plain filter. If it
+                                    is read-only, bytes(), write() and save() return KITH_E_JOURNAL; clone it first,
+                                    or open it with KITH_OPEN_COPY */
+} kith_open_flags;
+
+/* Opens a read-only filter (a view) over your memory, which must not change until the handle is freed. Nothing is
+ * copied, and no alignment is needed. Verifies everything (a pass over the bytes) unless KITH_OPEN_LAZY is given. With
+ * KITH_OPEN_COPY the memory is copied, the filter is writable, and you may free the memory as soon as the call returns.
+ * The bytes may come from anywhere: whatever they are, the call returns a status and never crashes.
+ *
+ * Returns KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND, KITH_E_TRUNCATED, KITH_E_TRAILING,
+ * KITH_E_CORRUPT, KITH_E_MEMORY, KITH_E_ARGUMENT for unknown flags, or KITH_E_JOURNAL if the bytes are the file of a
+ * store: part of its keys may be in its journal, so open it with kith_file_open() (or see KITH_OPEN_SNAPSHOT). */
+KITH_API KITH_MUST_USE kith_status kith_filter_view(const void *bytes, size_t byte_count, unsigned flags,
+                                                    const kith_allocator *allocator, kith_filter **filter);
+
+/* Opens a writable filter in a block that you have allocated and filled, without copying it: for a program that reads
+ * the bytes of a filter from a socket or a database. The block must come from `allocator` (not NULL), with alignment 64
+ * and exactly byte_count bytes. On success it belongs to the filter, which releases it. On failure it still belongs to
+ * you. Flags: KITH_OPEN_LAZY or 0.
+ *
+ * Returns the codes of kith_filter_view(). */
+KITH_API KITH_MUST_USE kith_status kith_filter_adopt(void *bytes, size_t byte_count, unsigned flags,
+                                                     const kith_allocator *allocator, kith_filter **filter);
+
+/* Opens a file. The file is mapped, and the filter is read-only, unless KITH_OPEN_COPY is given. Cost: one sequential
+ * read of the file, or only of its headers and notes with KITH_OPEN_LAZY. If save() replaces the file while it is open,
+ * this handle keeps the old content. If another program changes a mapped file in place, lookups may be wrong. If it
+ * truncates the file, lookups raise SIGBUS. Use KITH_OPEN_COPY where that can happen: then the file is read once, into
+ * memory of its size, and a file that becomes shorter while it is read gives KITH_E_TRUNCATED.
+ *
+ * Returns KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO (errno EISDIR or EINVAL: not a regular file), KITH_E_TOO_LARGE
+ * if the file exceeds the address space, and the codes of kith_filter_view(). */
+KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *allocator,
+                                                    kith_filter **filter);
+
+/* Like kith_filter_open(), for a regular file that is open for reading: for sandboxed programs that are no longer
+ * allowed to open files when they read this one (seccomp, Capsicum, pledge). The descriptor still belongs to you, and
+ * its offset does not matter and does not change. You may close it as soon as the call returns. */
+KITH_API KITH_MUST_USE kith_status kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *allocator,
+                                                       kith_filter **filter);
+
+/* Sets *bytes and *byte_count to the block of the filter, and updates its checksums before. The block is valid until
+ * the next call that changes, relocates or frees the filter. The layers of a filter that has grown are copied into one
+ * new block, which the filter uses from then on; kith_filter_save() does not need that.
+ *
+ * Returns KITH_E_BUSY, KITH_E_CORRUPT if the filter was opened with KITH_OPEN_LAZY and is damaged, KITH_E_JOURNAL for
+ * a read-only snapshot (KITH_OPEN_SNAPSHOT), or KITH_E_MEMORY if there is no memory to join the layers; the filter is
+ * then unchanged. Cost: a pass over the body if it has changed since the last call, or was opened with KITH_OPEN_LAZY
+ * and not yet verified. */
+KITH_API KITH_MUST_USE kith_status kith_filter_bytes(kith_filter *filter, const void **bytes, size_t *byte_count);
+
+/* Returns the size of the filter as one block, in bytes: that of its file. Takes constant time. */
+KITH_API uint64_t kith_filter_file_bytes(const kith_filter *filter);
+
+/* A function that takes bytes from kith_filter_write(). If it returns a code other than KITH_OK, kith_filter_write()
+ * stops and returns this code. */
+typedef kith_status (*kith_write)(void *context, const void *bytes, size_t byte_count);
+
+/* Passes bytes offset … offset + byte_count - 1 of the block to `write`, in one or more pieces and in order: for a
+ * program that sends a filter elsewhere. Layers are not joined.
+ *
+ * Returns KITH_E_ARGUMENT if the range ends after kith_filter_file_bytes(), the code of `write`, and the codes of
+ * kith_filter_save() that are not about files. Cost: as kith_filter_bytes(); if the filter has layers in separate
+ * blocks, every call whose range is not entirely in the body makes a pass over the body. */
+KITH_API KITH_MUST_USE kith_status kith_filter_write(kith_filter *filter, uint64_t offset, uint64_t byte_count,
+                                                     kith_write write, void *context);
+
+/* Your function that moves `byte_count` bytes of memory of a filter. It allocates new memory, copies the bytes, frees
+ * the old memory and returns the new address; or it does nothing and returns the old address. The new memory must be as
+ * if the allocator of the filter had returned it, with alignment 64. */
+typedef void *(*kith_move)(void *context, void *memory, size_t byte_count);
+
+/* For programs that defragment their memory: calls `move` for each block of the filter, and uses the addresses that it
+ * returns from then on. Other memory of the filter (handles, memory of searches) stays in place, and so do mapped files
+ * and views. Returns KITH_OK or KITH_E_BUSY. */
+KITH_API KITH_MUST_USE kith_status kith_filter_relocate(kith_filter *filter, kith_move move, void *context);
+
+/* ---- two filters ----
+ *
+ * Both must have equal kind, options, size, capacity, rate, hash, seed or secret key, and recipe: make them with
+ * kith_filter_create_like() or from equal specs. Otherwise the calls return KITH_E_MISMATCH, or KITH_E_UNSUPPORTED if
+ * the kind cannot do this: see KITH_CAN_MERGE, KITH_CAN_INTERSECT and KITH_CAN_SUBSET. KITH_E_ARGUMENT: both arguments
+ * are the same filter (merge, intersect). */
+
+/* Adds everything in `from` to `into`. bloom and blocked: the result has the bits of a filter to which all keys of both
+ * were added. Counting kinds: counters are added, up to their maximum. Cuckoo kinds: a key that is in both has
+ * the copies of both. A merge that fails changes nothing.
+ *
+ * Returns KITH_OK, or
+ *   KITH_E_FULL    the union would have more keys than the capacity, or would break another condition of "When a filter
+ *                  is full" in docs/kinds.md. (bloom and blocked count a union by its bits, because the sets may have
+ *                  keys in common. It succeeds as long as the rate is kept; the count becomes an estimate)
+ *   KITH_E_COPIES  cuckoo kinds: a key would have more copies than the filter can store
+ *   KITH_E_MEMORY  cuckoo kinds, which need memory for a copy of `into`, to restore it if the merge fails */
+KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
+
+/* Keeps in `into` only the bits that are set in both filters. has() still returns true for every key that is in both
+ * sets. For a key that is in only one set, it returns true if the key is a false positive of the other filter. For a
+ * key that is in neither set, the rate is at most that of either filter. The count becomes an estimate of the number of
+ * common keys. keys_now of kith_filter_stats is estimated from the remaining bits and is too high. */
+KITH_API KITH_MUST_USE kith_status kith_filter_intersect(kith_filter *into, const kith_filter *from);
+
+/* Sets *subset to whether every bit of `part` is set in `whole`. False is certain: some key of `part` is not in
+ * `whole`. (Unless `part` is the result of kith_filter_intersect(), which may have bits that belong to no common key.)
+ * True is wrong only if every key of `part` that is missing from `whole` is a false positive of `whole`. */
+KITH_API KITH_MUST_USE kith_status kith_filter_subset(const kith_filter *part, const kith_filter *whole, bool *subset);
+
 /* ---- many threads ---- */
 
 /* An adder lets one thread add keys to a writable filter of kind bloom or blocked (KITH_CAN_SHARE) while other threads
@@ -369,43 +435,6 @@ KITH_API KITH_MUST_USE kith_status kith_adder_add_many(kith_adder *adder, const 
  * something other than KITH_E_BUSY. Then you may free the filter, even if a kith_adder_close() in another thread has
  * not returned yet: it has finished with the filter and its allocator. */
 KITH_API void kith_adder_close(kith_adder *adder);
-
-/* ---- two filters ----
- *
- * Both must have equal kind, options, size, capacity, rate, hash, seed or secret key, and recipe: make them with
- * kith_filter_create_like() or from equal specs. Otherwise the calls return KITH_E_MISMATCH. They return
- * KITH_E_UNSUPPORTED if the kind cannot do this: layers and static kinds support none of the three calls, and only
- * bloom and blocked support intersect and subset. KITH_E_BUSY: adders are open. merge and intersect also return
- * KITH_E_READONLY, KITH_E_ARGUMENT if both arguments are the same filter, and KITH_E_CORRUPT if one of them was opened
- * with KITH_OPEN_LAZY and is damaged. */
-
-/* Adds everything in `from` to `into`. bloom and blocked: the result has the bits of a filter to which all keys of both
- * were added. Counting kinds: counters are added, up to their maximum. Cuckoo kinds: a key that is in both has
- * the copies of both. A merge that fails changes nothing.
- *
- * Returns KITH_OK, or
- *   KITH_E_FULL    bloom and blocked: the rate of the union, computed from its bits, is above the promise, and one of
- *                  these is true as well: the counts add up to more than the capacity, or more bits would be set than
- *                  `capacity` keys normally set. (If the rate is kept, or if the union has the bits of one of the two,
- *                  the merge succeeds. The sets may have keys in common, so the number of keys in the union is not
- *                  known. The count becomes an estimate, at most the capacity.)
- *                  Other kinds: the counts add up to more than the capacity; or (counting kinds) more counters would
- *                  be in use than `capacity` keys normally use; or (cuckoo kinds) there is no free slot for a key.
- *                  Blocked kinds: also if keys were chosen to crowd some of the 64-byte blocks (see kith_filter_add)
- *   KITH_E_COPIES  cuckoo kinds: a key would have more copies than the filter can store
- *   KITH_E_MEMORY  cuckoo kinds, which need memory for a copy of `into`, to restore it if the merge fails */
-KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
-
-/* Keeps in `into` only the bits that are set in both filters. has() still returns true for every key that is in both
- * sets. For a key that is in only one set, it returns true if the key is a false positive of the other filter. For a
- * key that is in neither set, the rate is at most that of either filter. The count becomes an estimate of the number of
- * common keys. keys_now of kith_filter_stats is estimated from the remaining bits and is too high. */
-KITH_API KITH_MUST_USE kith_status kith_filter_intersect(kith_filter *into, const kith_filter *from);
-
-/* Sets *subset to whether every bit of `part` is set in `whole`. False is certain: some key of `part` is not in
- * `whole`. (Unless `part` is the result of kith_filter_intersect(), which may have bits that belong to no common key.)
- * True is wrong only if every key of `part` that is missing from `whole` is a false positive of `whole`. */
-KITH_API KITH_MUST_USE kith_status kith_filter_subset(const kith_filter *part, const kith_filter *whole, bool *subset);
 
 /* ---- statistics ---- */
 
@@ -505,118 +534,6 @@ KITH_API const char *kith_filter_note(const kith_filter *filter, const char *nam
  * notes or 65,536 bytes, KITH_E_MEMORY, KITH_E_READONLY, KITH_E_BUSY, or KITH_E_CORRUPT as kith_filter_add() does.
  * Cost: a copy of the whole filter, so put notes that are known beforehand into the spec of kith_filter_create(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, const kith_note *notes, size_t count);
-
-/* ---- bytes ----
- *
- * A filter is one block of bytes (docs/format.md), the same in memory, in a file and on the wire, on every machine.
- * The exception is a filter that grows: each new layer is a separate block in memory, so that growing copies nothing,
- * until kith_filter_bytes() joins them. */
-
-/* Sets *bytes and *byte_count to the block of the filter, and updates its checksums before. The block is valid until
- * the next call that changes, relocates or frees the filter.
- *
- * If the filter has grown, its layers are joined: they are copied into one new block, which the filter uses from then
- * on. While they are copied, both the old and the new blocks are allocated. Later calls copy nothing until the filter
- * has grown again. To write a filter to a file, use kith_filter_save(), which does not join the layers.
- *
- * Returns KITH_E_BUSY, KITH_E_CORRUPT if the filter was opened with KITH_OPEN_LAZY and is damaged, KITH_E_JOURNAL for
- * the snapshot of a store (KITH_OPEN_SNAPSHOT) that is read-only, or KITH_E_MEMORY if there is no memory to join the
- * layers; the filter is then unchanged. Cost: a pass over the body if it has changed since the last call, or was opened
- * with KITH_OPEN_LAZY and not yet verified. */
-KITH_API KITH_MUST_USE kith_status kith_filter_bytes(kith_filter *filter, const void **bytes, size_t *byte_count);
-
-/* Returns the size of the filter as one block, in bytes: that of its file. Takes constant time. */
-KITH_API uint64_t kith_filter_file_bytes(const kith_filter *filter);
-
-/* A function that takes bytes from kith_filter_write(). If it returns a code other than KITH_OK, kith_filter_write()
- * stops and returns this code. */
-typedef kith_status (*kith_write)(void *context, const void *bytes, size_t byte_count);
-
-/* Passes bytes offset … offset + byte_count - 1 of the block to `write`, in one or more pieces and in order: for a
- * program that sends a filter elsewhere. Layers are not joined.
- *
- * Returns KITH_E_ARGUMENT if the range ends after kith_filter_file_bytes(), the code of `write`, and the codes of
- * kith_filter_save() that are not about files. Cost: as kith_filter_bytes(); if the filter has layers in separate
- * blocks, every call whose range is not entirely in the body makes a pass over the body. */
-KITH_API KITH_MUST_USE kith_status kith_filter_write(kith_filter *filter, uint64_t offset, uint64_t byte_count,
-                                                     kith_write write, void *context);
-
-/* Your function that moves `byte_count` bytes of memory of a filter. It allocates new memory, copies the bytes, frees
- * the old memory and returns the new address; or it does nothing and returns the old address. The new memory must be as
- * if the allocator of the filter had returned it, with alignment 64. */
-typedef void *(*kith_move)(void *context, void *memory, size_t byte_count);
-
-/* For programs that defragment their memory: calls `move` for each block of the filter, and uses the addresses that it
- * returns from then on. Other memory of the filter (handles, memory of searches) stays in place, and so do mapped files
- * and views. Returns KITH_OK or KITH_E_BUSY. */
-KITH_API KITH_MUST_USE kith_status kith_filter_relocate(kith_filter *filter, kith_move move, void *context);
-
-typedef enum kith_open_flags {
-    KITH_OPEN_DEFAULT = 0,
-    KITH_OPEN_LAZY = 1 << 0,     /* open without reading the body: only the header and the notes are verified (and the
-                                headers of layers). If the body is damaged, lookups may be wrong, but no call reads or
-                                writes outside the block. The first change, clone(), merge(), intersect(), bytes(),
-                                write() and save() verify the whole body, and return KITH_E_CORRUPT if it is damaged */
-    KITH_OPEN_COPY = 1 << 1,     /* copy into memory of the allocator: writable, and independent of the file */
-    KITH_OPEN_SNAPSHOT = 1 << 2, /* also open the file of a store (kith/store.h), without its journal: what was added or
-                                    removed since the last checkpoint is missing. The result is a plain filter. If it
-                                    is read-only, bytes(), write() and save() return KITH_E_JOURNAL; clone it first,
-                                    or open it with KITH_OPEN_COPY */
-} kith_open_flags;
-
-/* Opens a read-only filter (a view) over your memory, which must not change until the handle is freed. Nothing is
- * copied, and no alignment is needed. Verifies everything (a pass over the bytes) unless KITH_OPEN_LAZY is given. With
- * KITH_OPEN_COPY the memory is copied, the filter is writable, and you may free the memory as soon as the call returns.
- * The bytes may come from anywhere: whatever they are, the call returns a status and never crashes.
- *
- * Returns KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND, KITH_E_TRUNCATED, KITH_E_TRAILING,
- * KITH_E_CORRUPT, KITH_E_MEMORY, KITH_E_ARGUMENT for unknown flags, or KITH_E_JOURNAL if the bytes are the file of a
- * store: part of its keys may be in its journal, so open it with kith_store_open() (or see KITH_OPEN_SNAPSHOT). */
-KITH_API KITH_MUST_USE kith_status kith_filter_view(const void *bytes, size_t byte_count, unsigned flags,
-                                                    const kith_allocator *allocator, kith_filter **filter);
-
-/* Opens a writable filter in a block that you have allocated and filled, without copying it: for a program that reads
- * the bytes of a filter from a socket or a database. The block must come from `allocator` (not NULL), with alignment 64
- * and exactly byte_count bytes. On success it belongs to the filter, which releases it. On failure it still belongs to
- * you. Flags: KITH_OPEN_LAZY or 0.
- *
- * Returns the codes of kith_filter_view(). */
-KITH_API KITH_MUST_USE kith_status kith_filter_adopt(void *bytes, size_t byte_count, unsigned flags,
-                                                     const kith_allocator *allocator, kith_filter **filter);
-
-/* Opens a file. The file is mapped, and the filter is read-only, unless KITH_OPEN_COPY is given. Cost: one sequential
- * read of the file, or only of its headers and notes with KITH_OPEN_LAZY. If save() replaces the file while it is open,
- * this handle keeps the old content. If another program changes a mapped file in place, lookups may be wrong. If it
- * truncates the file, lookups raise SIGBUS. Use KITH_OPEN_COPY where that can happen: then the file is read once, into
- * memory of its size, and a file that becomes shorter while it is read gives KITH_E_TRUNCATED.
- *
- * Returns KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO (errno EISDIR or EINVAL: not a regular file), KITH_E_TOO_LARGE
- * if the file exceeds the address space, and the codes of kith_filter_view(). */
-KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *allocator,
-                                                    kith_filter **filter);
-
-/* Like kith_filter_open(), for a regular file that is open for reading: for sandboxed programs that are no longer
- * allowed to open files when they read this one (seccomp, Capsicum, pledge). The descriptor still belongs to you, and
- * its offset does not matter and does not change. You may close it as soon as the call returns. */
-KITH_API KITH_MUST_USE kith_status kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *allocator,
-                                                       kith_filter **filter);
-
-/* Writes the filter to a file, completely or not at all. It writes a temporary file in the same folder, syncs it,
- * exchanges it atomically with the old file, syncs the folder, and deletes the old file. If `path` is a symbolic link,
- * the file that it points to is replaced. The new file has the owner and mode of the one that it replaces, as far as
- * the caller may set them, except that a file with a secret key gets mode 0600. On any failure the old file is
- * unchanged. There is one exception: if the sync of the folder fails, and the exchange cannot be undone, the new file
- * stays in place. A file system that can only rename (NFS, some FUSE) can never undo it. Temporary files of this target
- * that killed processes have left are removed.
- *
- * The call does not lock the file for the caller: if two programs open, change and save one file at the same time, the
- * changes of one are lost (docs/format.md says how the commands of kith lock a file).
- *
- * Layers in separate blocks are written without joining them. This needs memory for the checksums: 8 bytes per 64 KiB.
- *
- * Returns KITH_E_NO_SPACE, KITH_E_NO_FILE (the folder does not exist), KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (for
- * the checksums, or in the kernel), KITH_E_BUSY, or KITH_E_CORRUPT and KITH_E_JOURNAL as kith_filter_bytes() does. */
-KITH_API KITH_MUST_USE kith_status kith_filter_save(kith_filter *filter, const char *path);
 
 #ifdef __cplusplus
 }

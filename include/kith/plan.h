@@ -9,7 +9,8 @@
  *
  * Words that the headers of filters use:
  *     kind         a sort of filter: kith/filter.h lists them
- *     Bloom kind   bloom, blocked, counting, blocked_counting; the last two are the counting kinds
+ *     Bloom kind   bloom, blocked, counting, blocked_counting; the last two are the counting kinds, and the second and
+ *                  the last are the blocked kinds
  *     fingerprint  a few bits of a key's hash, by which cuckoo and static kinds recognise the key
  *     cuckoo kind  cuckoo and overlap. The fingerprint of a key is in a slot of one of two buckets. In overlap the
  *                  buckets have two slots and overlap: slots 0 and 1 are one, slots 1 and 2 the next, and so on
@@ -117,19 +118,11 @@ typedef struct kith_plan {
                                   bucket, window or cell crosses the end of a line (for ribbon this is included). What
                                   usually stays in cache, such as a small table of ribbon, is not counted */
     unsigned max_copies;       /* how often one key can be stored; 1 without KITH_CAN_COPIES. Cuckoo kinds store a few
-                                  copies more, until a stash is full: see kith_filter_add(), also for layers */
+                                  copies more, until a stash is full; docs/kinds.md, also for layers */
     double failure;            /* probability that `capacity` distinct keys do not all fit */
     const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
     uint64_t search_slots;     /* the most slots that one add visits when it has to move entries to free a slot,
-                                  whatever the keys are; 0 for kinds that do not search. At most 2 * 16,384: the search,
-                                  and a second pass that looks for an entry that can go to the stash. overlap: up to
-                                  4,096 more, because a simpler search is tried first. With insert=walk: 2 * max * b,
-                                  where max (option max, 500 by default) is the number of entries that a walk may move
-                                  and b is the number of slots in a bucket; 2 for the walk and the way back. layers:
-                                  that of the newest layer.
-                                  To visit a slot is to examine its entry. The slots of the other bucket (or window) of
-                                  that entry are tested for an empty one as well, but do not count as visited. A slot
-                                  that is visited twice counts twice */
+                                  whatever the keys are (docs/kinds.md); 0 for kinds that do not search */
     unsigned lookup_cells;     /* how many cells a lookup reads at most (layers: per layer): the bits or counters of the
                                   key, its candidate slots (cuckoo kinds), or the cells whose XOR is compared with the
                                   fingerprint (static kinds). ribbon: 64, of which about half are XORed. Of two static
@@ -178,17 +171,8 @@ typedef struct kith_plan {
  *   KITH_E_DIGEST_BITS  64-bit digests are too short: the bits that select a slot and those of the fingerprint are more
  *                       than 60 together, or capacity / 2^64 is more than a hundredth of the rate
  *
- * plan->failure is at most 10^-9. For cuckoo kinds (and layers of them) it is at most 1.1 * 10^-8: 10^-9 for the case
- * that no free slot is found, and 10^-8 for the case that a stash overflows. A cuckoo filter is divided into regions of
- * at most 2^18 slots (more only with b=1 or alternate=xor), and each region has its own stash. (cuckoo with insert=walk
- * has none and uses wider fingerprints instead.) All this holds for distinct keys that nobody chose to attack the
- * filter.
- *
- * plan->failure may be higher if an option fixes what the planner would choose: the fingerprint bits (f), the counters
- * per key (k), or insertion by random walk. (A walk is selected by insert=walk, or by any max other than its default of
- * 500; max is the number of entries that a walk may move.) Very short fingerprints need more slots per key, because
- * searches find free slots less easily: about 2% more with f=3 in overlap and with f=4 and b=2 in cuckoo, and about
- * twice as many with f=2 in overlap, where plan->failure is at most 10^-7. */
+ * plan->failure is at most 10^-9 (cuckoo kinds: 1.1 * 10^-8), unless an option fixes what the planner would choose; see
+ * docs/kinds.md. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 
 /* An option of a kind, given in spec.options as "name=value". Several are separated by blanks or commas. */
