@@ -130,8 +130,8 @@ typedef struct kith_build_limits {
  * Without a given capacity every kind collects.
  *
  * Returns the codes of kith_filter_plan() if the spec is invalid whatever the number of keys will be; KITH_E_KIND for a
- * multiset of a kind without KITH_CAN_COPIES; KITH_E_ARGUMENT for an unknown flag, a memory limit without a folder, or
- * malformed limits or hash; KITH_E_MEMORY. */
+ * multiset of a kind without KITH_CAN_COPIES; KITH_E_ARGUMENT for an unknown flag; KITH_E_FOLDER for a memory limit
+ * without a folder; KITH_E_STRUCT for malformed limits; KITH_E_HASH; KITH_E_MEMORY. */
 KITH_API KITH_MUST_USE kith_status kith_builder_open(const kith_filter_spec *spec, unsigned flags,
                                                      const kith_build_limits *limits, kith_builder **builder);
 
@@ -146,7 +146,7 @@ KITH_API KITH_MUST_USE kith_status kith_builder_open_like(const kith_filter *lik
  * builder has taken, also on failure.
  *
  * Returns KITH_E_MEMORY; KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_NO_SPACE or KITH_E_IO for the temporary file;
- * KITH_E_CANCELLED; KITH_E_ARGUMENT after kith_builder_end_input(), kith_builder_each() or kith_builder_finish(). If
+ * KITH_E_CANCELLED; KITH_E_ENDED after kith_builder_end_input(), kith_builder_each() or kith_builder_finish(). If
  * the builder streams, also the codes of kith_filter_add(). */
 KITH_API KITH_MUST_USE kith_status kith_builder_add_many(kith_builder *builder, const uint64_t *digests, size_t n,
                                                          size_t *done);

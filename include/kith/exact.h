@@ -47,7 +47,8 @@ KITH_API KITH_MUST_USE kith_status kith_exact_clear(kith_exact *set);
  * Returns KITH_OK, or one of these; the set is then unchanged:
  *   KITH_E_KEY, KITH_E_FULL  as kith_table_put()
  *   KITH_E_MEMORY            no memory for the table or a larger filter
- *   KITH_E_TOO_LARGE         the table or a larger filter would be too large, for example for filter->max_bytes
+ *   KITH_E_TOO_LARGE         a larger filter would exceed filter->max_bytes
+ *   KITH_E_ADDRESS           this machine cannot address the table or a larger filter
  *   KITH_E_DIGEST_BITS       64-bit digests are too short for a larger filter at this rate */
 KITH_API KITH_MUST_USE kith_status kith_exact_add(kith_exact *set, const void *key, size_t key_bytes, bool *was_new);
 

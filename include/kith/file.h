@@ -152,7 +152,7 @@ typedef struct kith_file_options {
     bool streams;           /* REPLACE: `path` may be a pipe or a character device. Nothing is locked or renamed:
                                kith_file_commit() opens it and writes the bytes */
     kith_file_error *error; /* NULL, or where kith_file_open() says what is wrong if it fails (but not for
-                               KITH_E_ARGUMENT) */
+                               KITH_E_ARGUMENT and KITH_E_STRUCT) */
 } kith_file_options;
 
 #define KITH_FILE_OPTIONS_INIT                                                                                         \
@@ -177,7 +177,7 @@ typedef struct kith_file_options {
  *                      snapshot, so that keys would be missing
  *   KITH_E_CORRUPT     FILE is damaged, or a record of the journal that had been synced. No file is changed
  *   KITH_E_TOO_LARGE   more than max_bytes of memory are needed
- *   KITH_E_ARGUMENT    unknown mode, or malformed options
+ *   KITH_E_ARGUMENT    unknown mode, lock or sync; KITH_E_STRUCT: malformed options
  * and the codes of kith_filter_open(). A failure may leave a new empty FILE-lock. If the file has a journal, a failure
  * may also come after bytes at its end that were never acknowledged were cut off.
  *
@@ -343,7 +343,7 @@ typedef struct kith_file_info {
         }                                                                                                              \
     }
 
-/* Fills in `info`. KITH_OK, or KITH_E_ARGUMENT for a wrong struct_bytes. A smaller struct of an older header is
+/* Fills in `info`. KITH_OK, or KITH_E_STRUCT for a wrong struct_bytes. A smaller struct of an older header is
  * accepted, and only its fields are written. */
 KITH_API KITH_MUST_USE kith_status kith_file_info_of(const kith_file *file, kith_file_info *info);
 

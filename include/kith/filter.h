@@ -70,7 +70,7 @@ typedef enum kith_filter_flags {
  * the smallest with these properties, or one that is up to 1.3 times as large and reads one cache line per lookup.
  * Without KITH_REMOVABLE, adding a key again changes nothing. With KITH_GROWS, n is a guess, and 0 means no idea.
  *
- * Returns KITH_E_CAPACITY if n is 0 without KITH_GROWS, KITH_E_RATE, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS,
+ * Returns KITH_E_CAPACITY if n is 0 without KITH_GROWS, KITH_E_RATE, KITH_E_ADDRESS, KITH_E_DIGEST_BITS,
  * KITH_E_MEMORY, KITH_E_RANDOM, or KITH_E_ARGUMENT for an unknown flag. Cost: the memory of the filter, see the table
  * above. */
 KITH_API KITH_MUST_USE kith_status kith_filter_new(uint64_t n, double rate, unsigned flags, kith_filter **filter);
@@ -78,7 +78,7 @@ KITH_API KITH_MUST_USE kith_status kith_filter_new(uint64_t n, double rate, unsi
 /* Build the smallest filter of n keys to which nothing will be added: 7.1 bits per key at 1%, 10.1 at 0.1%. Keys may
  * repeat, and n may be 0. The hash is the default, for keys that you trust.
  *
- * Return KITH_E_RATE, KITH_E_TOO_LARGE, KITH_E_MEMORY, or KITH_E_FULL if the keys were chosen to prevent it. Cost:
+ * Return KITH_E_RATE, KITH_E_FINGERPRINT, KITH_E_MEMORY, or KITH_E_FULL if the keys were chosen to prevent it. Cost:
  * about 34 bytes of memory per key while it runs. */
 KITH_API KITH_MUST_USE kith_status kith_filter_of_strings(const char *const *strings, size_t n, double rate,
                                                           kith_filter **filter);
@@ -243,8 +243,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spe
 
 /* Creates an empty filter, as kith_filter_plan() describes it for this spec.
  *
- * Returns the codes of kith_filter_plan(), KITH_E_UNSUPPORTED for a static kind, KITH_E_MEMORY, or KITH_E_ARGUMENT for
- * a malformed spec->hash. Cost: plan.file_bytes of zeroed memory. The first add to a cuckoo kind that has to search for
+ * Returns the codes of kith_filter_plan(), KITH_E_UNSUPPORTED for a static kind, KITH_E_MEMORY, or KITH_E_HASH for a
+ * malformed spec->hash. Cost: plan.file_bytes of zeroed memory. The first add to a cuckoo kind that has to search for
  * a free slot allocates up to 448 KiB more, which later ones use again. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
@@ -327,7 +327,7 @@ KITH_API KITH_MUST_USE kith_status kith_filter_adopt(void *bytes, size_t byte_co
  * truncates the file, lookups raise SIGBUS. Use KITH_OPEN_COPY where that can happen: then the file is read once, into
  * memory of its size, and a file that becomes shorter while it is read gives KITH_E_TRUNCATED.
  *
- * Returns KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO (errno EISDIR or EINVAL: not a regular file), KITH_E_TOO_LARGE
+ * Returns KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO (errno EISDIR or EINVAL: not a regular file), KITH_E_ADDRESS
  * if the file exceeds the address space, and the codes of kith_filter_view(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *allocator,
                                                     kith_filter **filter);
@@ -358,7 +358,7 @@ typedef kith_status (*kith_write)(void *context, const void *bytes, size_t byte_
 /* Passes bytes offset … offset + byte_count - 1 of the block to `write`, in one or more pieces and in order: for a
  * program that sends a filter elsewhere. Layers are not joined.
  *
- * Returns KITH_E_ARGUMENT if the range ends after kith_filter_file_bytes(), the code of `write`, and the codes of
+ * Returns KITH_E_RANGE if the range ends after kith_filter_file_bytes(), the code of `write`, and the codes of
  * kith_filter_save() that are not about files. Cost: as kith_filter_bytes(); if the filter has layers in separate
  * blocks, every call whose range is not entirely in the body makes a pass over the body. */
 KITH_API KITH_MUST_USE kith_status kith_filter_write(kith_filter *filter, uint64_t offset, uint64_t byte_count,
@@ -378,7 +378,7 @@ KITH_API KITH_MUST_USE kith_status kith_filter_relocate(kith_filter *filter, kit
  *
  * Both must have equal kind, options, size, capacity, rate, hash, seed or secret key, and recipe: make them with
  * kith_filter_create_like() or from equal specs. Otherwise the calls return KITH_E_MISMATCH, or KITH_E_UNSUPPORTED if
- * the kind cannot do this: see KITH_CAN_MERGE, KITH_CAN_INTERSECT and KITH_CAN_SUBSET. KITH_E_ARGUMENT: both arguments
+ * the kind cannot do this: see KITH_CAN_MERGE, KITH_CAN_INTERSECT and KITH_CAN_SUBSET. KITH_E_SAME: both arguments
  * are the same filter (merge, intersect). */
 
 /* Adds everything in `from` to `into`. bloom and blocked: the result has the bits of a filter to which all keys of both
@@ -483,7 +483,7 @@ typedef struct kith_filter_stats {
 #define KITH_FILTER_STATS_INIT                                                                                         \
     { sizeof(kith_filter_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Fills in the statistics. Returns KITH_OK, KITH_E_BUSY, or KITH_E_ARGUMENT for a wrong struct_bytes. A program that
+/* Fills in the statistics. Returns KITH_OK, KITH_E_BUSY, or KITH_E_STRUCT for a wrong struct_bytes. A program that
  * was compiled with an older header has a smaller struct_bytes; it is accepted, and only its fields are written. Cost:
  * a pass over the body; for cuckoo kinds about as long as looking up every key. */
 KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filter, kith_filter_stats *stats);
@@ -502,7 +502,7 @@ KITH_API size_t kith_filter_options(const kith_filter *filter, char *text, size_
  * Returns KITH_E_OPTION if there is no such option, or if its value is a word. */
 KITH_API KITH_MUST_USE kith_status kith_filter_option(const kith_filter *filter, const char *name, uint64_t *value);
 
-/* Fills in the plan of an existing filter, as kith_filter_plan() would. KITH_E_ARGUMENT: a wrong struct_bytes. */
+/* Fills in the plan of an existing filter, as kith_filter_plan() would. KITH_E_STRUCT: a wrong struct_bytes. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan_of(const kith_filter *filter, kith_plan *plan);
 
 /* Checks every invariant of the body, but not the checksums. Returns KITH_OK; KITH_E_CORRUPT, and sets *reason (may be
@@ -530,9 +530,9 @@ KITH_API kith_note kith_filter_note_at(const kith_filter *filter, size_t index);
 /* Returns the value of the note with this name, or NULL if there is none. */
 KITH_API const char *kith_filter_note(const kith_filter *filter, const char *name);
 
-/* Replaces all notes. Returns KITH_E_ARGUMENT for an empty name or two equal names, KITH_E_TOO_LARGE for more than 64
- * notes or 65,536 bytes, KITH_E_MEMORY, KITH_E_READONLY, KITH_E_BUSY, or KITH_E_CORRUPT as kith_filter_add() does.
- * Cost: a copy of the whole filter, so put notes that are known beforehand into the spec of kith_filter_create(). */
+/* Replaces all notes. Returns KITH_E_NOTE for an empty name or two equal names, KITH_E_NOTES for more than 64 notes or
+ * 65,536 bytes, or KITH_E_MEMORY. Cost: a copy of the whole filter, so put notes that are known beforehand into the
+ * spec of kith_filter_create(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, const kith_note *notes, size_t count);
 
 #ifdef __cplusplus

@@ -123,7 +123,7 @@ typedef struct kith_function kith_function;
 
 /* Draws a function. Free it with kith_function_free(). The same family, independence and seed give the same function on
  * every machine. `independence` is k of the polynomial family, 2 … 64, and 0 means 2; it must be 0 for the other
- * families. KITH_E_ARGUMENT: an unknown family or an invalid independence. KITH_E_MEMORY: out of memory. */
+ * families. KITH_E_HASH: an unknown family or an invalid independence. KITH_E_MEMORY: out of memory. */
 KITH_API KITH_MUST_USE kith_status kith_function_draw(kith_family_id family, unsigned independence, uint64_t seed,
                                                       const kith_allocator *allocator, kith_function **function);
 

@@ -52,8 +52,8 @@ typedef struct kith_filter_parameters {
 /* Creates an empty filter of these parameters without planning it. So it may have fewer cells for its capacity than any
  * plan, or shorter fingerprints, and refuse keys long before it is full.
  *
- * Returns KITH_E_KIND for an unknown kind, KITH_E_UNSUPPORTED for a kind that is static or grows, KITH_E_ARGUMENT if no
- * filter of this kind can have these parameters, KITH_E_TOO_LARGE or KITH_E_MEMORY. `allocator` is as in
+ * Returns KITH_E_KIND for an unknown kind, KITH_E_UNSUPPORTED for a kind that is static or grows, KITH_E_PARAMETERS if
+ * no filter of this kind can have these parameters, KITH_E_HASH, KITH_E_ADDRESS or KITH_E_MEMORY. `allocator` is as in
  * kith_filter_spec. */
 KITH_API KITH_MUST_USE kith_status kith_filter_make(const kith_filter_parameters *parameters,
                                                     const kith_allocator *allocator, kith_filter **filter);

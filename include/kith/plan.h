@@ -153,8 +153,9 @@ typedef struct kith_plan {
  * returns the inner kind of a filter.
  *
  * Returns
- *   KITH_E_ARGUMENT     all three are given, or only bytes; or a struct is malformed: a wrong struct_bytes, a recipe of
- *                       more than 48 bits, a note without a name, two notes with the same name
+ *   KITH_E_GIVEN        all three are given, or only bytes
+ *   KITH_E_STRUCT, KITH_E_RECIPE, KITH_E_NOTE, KITH_E_NOTES   a malformed struct, recipe or note: see kith/status.h
+ *   KITH_E_ARGUMENT     unknown preference
  *   KITH_E_KIND         unknown kind; or spec->kind does not have all of spec->needs, and neither have layers of it.
  *                       (If options are given, layers are not tried: ask for kind "layers" with inner=….) Or kind is
  *                       NULL, and no kind with its default options, and no layers of a kind, has all of spec->needs
@@ -165,8 +166,9 @@ typedef struct kith_plan {
  *                       the rate needs
  *   KITH_E_CAPACITY     neither capacity nor bytes are given
  *   KITH_E_RATE         only the capacity is given, or the rate is NaN, infinite, negative or at least 1
- *   KITH_E_TOO_LARGE    larger than spec->max_bytes or than the address space; too many notes; or (static kinds) a rate
- *                       below 2^-32
+ *   KITH_E_TOO_LARGE    larger than spec->max_bytes
+ *   KITH_E_ADDRESS      larger than the address space
+ *   KITH_E_FINGERPRINT  (static kinds) a rate below 2^-32
  *   KITH_E_TOO_SMALL    spec->bytes is too small for one key (or for `capacity` keys at a rate below 1)
  *   KITH_E_DIGEST_BITS  64-bit digests are too short: the bits that select a slot and those of the fingerprint are more
  *                       than 60 together, or capacity / 2^64 is more than a hundredth of the rate

@@ -100,7 +100,7 @@ typedef struct kith_repair_report {
  *   KITH_E_TRUNCATED  less than a quarter of the file is there
  *   KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND
  *   KITH_E_MEMORY     out of memory. (A file of the wrong size is in memory twice for a short time)
- *   KITH_E_ARGUMENT   report->struct_bytes is not valid
+ *   KITH_E_STRUCT     report->struct_bytes is not valid
  *   KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO   the file, or the journal of a store, cannot be opened. (If there is
  *                     no journal, the result is KITH_OK, and report->journal says so)
  *

@@ -37,10 +37,7 @@ extern "C" {
 /* All codes, with number, name (without the prefix KITH_) and text. Numbers are never reused. */
 #define KITH_STATUS_LIST(X)                                                                                            \
     X(0, OK, "done")                                                                                                   \
-    X(1, E_ARGUMENT,                                                                                                   \
-      "invalid argument: for example an unknown flag or name, a wrong struct size, a malformed hash, a filter "        \
-      "combined with "                                                                                                 \
-      "itself, spec.bytes given alone, or capacity, rate and bytes all given")                                         \
+    X(1, E_ARGUMENT, "invalid argument: an unknown flag, mode or name")                                                \
     X(2, E_KIND,                                                                                                       \
       "unknown kind, a table instead of a filter or the reverse, or no kind has all the capabilities that are needed") \
     X(3, E_OPTION,                                                                                                     \
@@ -48,10 +45,7 @@ extern "C" {
       "small for the rate, or it contradicts another option")                                                          \
     X(4, E_CAPACITY, "the capacity must be at least one key")                                                          \
     X(5, E_RATE, "the rate must be greater than 0 and less than 1")                                                    \
-    X(6, E_TOO_LARGE,                                                                                                  \
-      "a limit is exceeded: the bytes that are allowed, the address space of this machine, the size of the notes, "    \
-      "the "                                                                                                           \
-      "universe of a bitset, or 32 fingerprint bits of a static kind")                                                 \
+    X(6, E_TOO_LARGE, "it would be larger than the number of bytes that is allowed")                                   \
     X(7, E_TOO_SMALL, "no filter of this kind fits into this number of bytes")                                         \
     X(8, E_DIGEST_BITS, "64-bit digests are too short for this many keys at this rate")                                \
     X(9, E_MEMORY, "out of memory")                                                                                    \
@@ -94,7 +88,21 @@ extern "C" {
       "written")                                                                                                       \
     X(35, E_EXISTS, "the file exists already; it is unchanged")                                                        \
     X(36, E_LOCK,                                                                                                      \
-      "the file cannot be locked: the lock file cannot be opened, is not a lock file, or there are no locks")
+      "the file cannot be locked: the lock file cannot be opened, is not a lock file, or there are no locks")          \
+    X(37, E_STRUCT, "a struct was not initialised by its macro that ends in _INIT: its struct_bytes is wrong")         \
+    X(38, E_HASH, "no such hash: unknown, or with a seed, a key or a number that it does not have")                    \
+    X(39, E_SAME, "a filter cannot be combined with itself")                                                           \
+    X(40, E_GIVEN, "two of capacity, rate and bytes must be given: not bytes alone, and not all three")                \
+    X(41, E_RECIPE, "a key recipe has at most 48 bits")                                                                \
+    X(42, E_NOTE, "each note needs a name of its own")                                                                 \
+    X(43, E_NOTES, "there are at most 64 notes, in at most 65,536 bytes")                                              \
+    X(44, E_RANGE, "the range of bytes ends after the last byte of the filter")                                        \
+    X(45, E_ENDED, "the input of the builder has ended: no digests can be added")                                      \
+    X(46, E_FOLDER, "a limit of memory needs a folder for temporary files")                                            \
+    X(47, E_PARAMETERS, "no filter of this kind has these parameters")                                                 \
+    X(48, E_ADDRESS, "it would be larger than anything that this machine can address")                                 \
+    X(49, E_UNIVERSE, "the universe of a bitset must be at least its capacity, and at most what its keys can express") \
+    X(50, E_FINGERPRINT, "the rate is too low for this kind: it has at most 32 fingerprint bits")
 
 typedef enum kith_status {
 #define KITH_STATUS_ENUM(number, name, sentence) KITH_##name = number,

@@ -312,7 +312,7 @@ typedef struct kith_store_info {
         }                                                                                                              \
     }
 
-/* Fills in `info`. Returns KITH_OK, or KITH_E_ARGUMENT for a wrong struct_bytes. A program that was compiled with an
+/* Fills in `info`. Returns KITH_OK, or KITH_E_STRUCT for a wrong struct_bytes. A program that was compiled with an
  * older header has a smaller struct_bytes; it is accepted, and only its fields are written. */
 KITH_API KITH_MUST_USE kith_status kith_store_info_of(const kith_store *store, kith_store_info *info);
 

@@ -52,13 +52,14 @@ typedef struct kith_table_spec {
 /* ---- creating and freeing ---- */
 
 /* Creates an empty table. Returns KITH_OK or
- *   KITH_E_ARGUMENT   wrong struct_bytes, unknown family, or an independence that the family does not have
+ *   KITH_E_STRUCT     wrong struct_bytes
+ *   KITH_E_HASH       unknown family, or an independence that the family does not have
  *   KITH_E_KIND       no kind has this name
  *   KITH_E_OPTION     the options are not valid for this kind
  *   KITH_E_KEY        key_bytes is not 0, 4, 8 or 16, or the kind does not support it
- *   KITH_E_TOO_LARGE  this machine cannot address a table of this capacity; or the capacity of a bitset is larger than
- *                     its universe, the integers below its option `universe`; or this option is above 2^32 and keys
- *                     have 4 bytes
+ *   KITH_E_ADDRESS    this machine cannot address a table of this capacity
+ *   KITH_E_UNIVERSE   the capacity of a bitset is larger than its universe, the integers below its option `universe`;
+ *                     or this option is above 2^32 and keys have 4 bytes
  *   KITH_E_MEMORY     out of memory
  *   KITH_E_RANDOM     seed is 0 and the system has no random bytes */
 KITH_API KITH_MUST_USE kith_status kith_table_create(const kith_table_spec *spec, kith_table **table);
@@ -72,7 +73,7 @@ KITH_API KITH_MUST_USE kith_status kith_table_clear(kith_table *table);
 /* Grows the table so that it can hold `keys` keys without growing again. (A cuckoo table may still grow if its option
  * `load`, the percentage of used slots at which it grows, is higher than what can be reached with its options d and b.)
  * On failure the table is unchanged:
- *   KITH_E_MEMORY, KITH_E_TOO_LARGE  it cannot grow this far
+ *   KITH_E_MEMORY, KITH_E_ADDRESS   it cannot grow this far
  *   KITH_E_FULL      the table has a fixed size and fewer slots
  *   KITH_E_READONLY  the table is a mapped file */
 KITH_API KITH_MUST_USE kith_status kith_table_reserve(kith_table *table, uint64_t keys);
@@ -85,7 +86,7 @@ KITH_API KITH_MUST_USE kith_status kith_table_reserve(kith_table *table, uint64_
  *   KITH_E_KEY       the key does not have the table's key size, or is longer than 4 GiB; or the table is a bitset, and
  *                    the key is not below its option `universe`, or the value is not 0 (a bitset stores no values)
  *   KITH_E_MEMORY    no memory to grow the table or to store the key
- *   KITH_E_TOO_LARGE the table would grow beyond what this machine can address
+ *   KITH_E_ADDRESS   the table would grow beyond what this machine can address
  *   KITH_E_FULL      a table of fixed size has no free slot; or a cuckoo table found no place for the key after its
  *                    maximum number of rebuilds, which has only been seen with keys that were chosen to collide
  *   KITH_E_READONLY  the table is a mapped file */
@@ -178,7 +179,7 @@ typedef struct kith_table_stats {
 #define KITH_TABLE_STATS_INIT                                                                                          \
     { sizeof(kith_table_stats), 0, 0, 0, 0, 0, 0, 0 }
 
-/* Fills in the statistics. Returns KITH_OK, or KITH_E_ARGUMENT for a wrong struct_bytes. A program that was compiled
+/* Fills in the statistics. Returns KITH_OK, or KITH_E_STRUCT for a wrong struct_bytes. A program that was compiled
  * with an older header has a smaller struct_bytes; it is accepted, and only its fields are written. A chain table reads
  * all its chains for `longest`; the other kinds take constant time. */
 KITH_API KITH_MUST_USE kith_status kith_table_stats_of(const kith_table *table, kith_table_stats *stats);
@@ -195,7 +196,7 @@ KITH_API KITH_MUST_USE kith_status kith_table_check(const kith_table *table, con
  * opening the file puts them into a new table. */
 
 /* Saves the table to a file. Returns KITH_OK, KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO,
- * KITH_E_MEMORY or KITH_E_TOO_LARGE. The file contains the seed of the hash functions. The seed of a siphash table
+ * KITH_E_MEMORY or KITH_E_ADDRESS. The file contains the seed of the hash functions. The seed of a siphash table
  * is a secret, so its file gets mode 0600. Cost: one pass over the table and one write. A table that is saved as
  * entries also needs temporary memory of the size of the file. */
 KITH_API KITH_MUST_USE kith_status kith_table_save(kith_table *table, const char *path);
@@ -219,7 +220,7 @@ KITH_API KITH_MUST_USE kith_status kith_table_save(kith_table *table, const char
  *   KITH_E_KIND       the file is a filter, or a table of a kind that this library does not have
  *   KITH_E_NOT_KITH, KITH_E_EMPTY, KITH_E_VERSION   not a file that this library can read
  *   KITH_E_TRUNCATED, KITH_E_TRAILING, KITH_E_CORRUPT   the file is damaged
- *   KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY, KITH_E_TOO_LARGE   the file cannot be read into memory
+ *   KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY, KITH_E_ADDRESS   the file cannot be read into memory
  *   KITH_E_RANDOM     the system has no random bytes for the seed */
 KITH_API KITH_MUST_USE kith_status kith_table_open(const char *path, unsigned flags, const kith_allocator *allocator,
                                                    kith_table **table);

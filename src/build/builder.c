@@ -71,7 +71,7 @@ static kith_status plan_for_check(const kith_filter_spec *spec, kithi_head *head
         smallest.capacity = 1;
     kith_status status = kithi_plan_spec(&smallest, head);
     if (status == KITH_OK && !kithi_hash_valid(&spec->hash))
-        status = KITH_E_ARGUMENT;
+        status = KITH_E_HASH;
     head->hash = spec->hash;
     return status;
 }
@@ -96,10 +96,10 @@ static kith_status read_spec(const kith_filter_spec *given, unsigned flags, kith
 static kith_status read_limits(const kith_build_limits *given, kith_build_limits *limits) {
     *limits = (kith_build_limits)KITH_BUILD_LIMITS_INIT;
     if (given != NULL && !kithi_struct_read(limits, sizeof *limits, given))
-        return KITH_E_ARGUMENT;
+        return KITH_E_STRUCT;
     unsigned threads = limits->threads;
     limits->threads = threads < 1 ? 1 : threads < KITHI_THREADS_MAX ? threads : KITHI_THREADS_MAX;
-    return limits->memory_bytes != 0 && limits->folder == NULL ? KITH_E_ARGUMENT : KITH_OK;
+    return limits->memory_bytes != 0 && limits->folder == NULL ? KITH_E_FOLDER : KITH_OK;
 }
 
 static bool flags_known(unsigned flags) {
@@ -245,7 +245,7 @@ static kith_status add_to_stream(kith_builder *b, const uint64_t *digests, size_
 kith_status kith_builder_add_many(kith_builder *b, const uint64_t *digests, size_t n, size_t *done) {
     assert(b != NULL && (digests != NULL || n == 0));
     size_t taken = 0;
-    kith_status status = KITH_E_ARGUMENT;
+    kith_status status = KITH_E_ENDED;
     if (!b->ended)
         status = b->filter != NULL ? add_to_stream(b, digests, n, &taken)
                                    : kithi_collect(&b->collection, digests, n, &taken);
@@ -277,7 +277,7 @@ kith_status kith_builder_add_keys(kith_builder *b, const kith_key *keys, size_t 
 kith_status kith_builder_end_input(kith_builder *b, uint64_t *keys) {
     assert(b != NULL && keys != NULL);
     if (b->finished)
-        return KITH_E_ARGUMENT;
+        return KITH_E_ENDED;
     if (b->filter != NULL)
         return KITH_E_UNSUPPORTED;
     kith_status status = kithi_collection_count(&b->collection);
@@ -428,7 +428,7 @@ static kith_status build_collected(kith_builder *b, kith_filter **filter) {
 kith_status kith_builder_finish(kith_builder *b, kith_filter **filter) {
     assert(b != NULL && filter != NULL);
     if (b->finished)
-        return KITH_E_ARGUMENT;
+        return KITH_E_ENDED;
     b->ended = true;
     kith_filter *made = NULL;
     kith_status status;

@@ -349,7 +349,7 @@ static kith_status plan_and_build(build_job *job, const kith_filter_spec *given,
     bool too_large = false;
     while (status == KITH_E_FULL && ++job->attempt < ATTEMPTS_MAX) {
         kith_status planned = kithi_plan_again(&spec, &first, job->attempt, &head);
-        too_large |= planned == KITH_E_TOO_LARGE;
+        too_large |= planned == KITH_E_TOO_LARGE || planned == KITH_E_ADDRESS;
         if (planned == KITH_OK)
             status = build_attempt(job, &spec, &head);
     }

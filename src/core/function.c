@@ -91,11 +91,11 @@ kith_status kith_function_draw(kith_family_id id, unsigned independence, uint64_
                                kith_function **function) {
     assert(function != NULL);
     if (kith_family_name(id) == NULL)
-        return KITH_E_ARGUMENT;
+        return KITH_E_HASH;
     unsigned state_words = FAMILIES[id].state_words;
     if (independence != 0) {
         if (id != KITH_FAMILY_POLYNOMIAL || independence < POLYNOMIAL_K_MIN || independence > POLYNOMIAL_K_MAX)
-            return KITH_E_ARGUMENT;
+            return KITH_E_HASH;
         state_words = independence;
     }
     kith_allocator own = kithi_allocator_or_default(allocator);

@@ -46,7 +46,7 @@ kith_status kithi_file_fail(kith_file *f, kith_status status) {
 kith_status kith_file_error_of(const kith_file *f, kith_file_error *error) {
     assert(f != NULL && error != NULL);
     if (!kithi_struct_valid(error, sizeof *error))
-        return KITH_E_ARGUMENT;
+        return KITH_E_STRUCT;
     kithi_struct_write(error, &f->error);
     return KITH_OK;
 }
@@ -65,7 +65,7 @@ static void describe_store(const kith_store *s, kith_file_info *info) {
 kith_status kith_file_info_of(const kith_file *f, kith_file_info *info) {
     assert(f != NULL && info != NULL);
     if (!kithi_struct_valid(info, sizeof *info))
-        return KITH_E_ARGUMENT;
+        return KITH_E_STRUCT;
     kith_file_info made;
     memset(&made, 0, sizeof made); /* the padding as well, because callers may compare structs by memcmp() */
     made.struct_bytes = sizeof made;

@@ -114,7 +114,7 @@ kith_status kithi_snapshot_bytes(const kith_store *s, int file, uint8_t **bytes,
     if (file_bytes == 0)
         return KITH_E_EMPTY;
     if (file_bytes > PTRDIFF_MAX)
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     *byte_count = (size_t)file_bytes;
     if (s->options.no_map)
         return read_bytes(s, file, bytes, *byte_count);

@@ -24,10 +24,11 @@ enum { ATTEMPTS_MAX = 100 };
 
 static kith_status read_options(const kith_file_options *given, kith_file_options *o) {
     static const kith_file_options defaults = KITH_FILE_OPTIONS_INIT;
-    bool valid = kithi_struct_read(o, sizeof *o, given != NULL ? given : &defaults) &&
-                 (unsigned)o->lock <= KITH_FILE_LOCK_NEVER && (unsigned)o->sync <= KITH_SYNC_COMMIT &&
-                 (o->error == NULL || kithi_struct_valid(o->error, sizeof *o->error));
-    return valid ? KITH_OK : KITH_E_ARGUMENT;
+    if (!kithi_struct_read(o, sizeof *o, given != NULL ? given : &defaults) ||
+        (o->error != NULL && !kithi_struct_valid(o->error, sizeof *o->error)))
+        return KITH_E_STRUCT;
+    bool known = (unsigned)o->lock <= KITH_FILE_LOCK_NEVER && (unsigned)o->sync <= KITH_SYNC_COMMIT;
+    return known ? KITH_OK : KITH_E_ARGUMENT;
 }
 
 kith_status kithi_file_new(const kithi_files *files, kith_file_mode mode, const kith_file_options *given,
@@ -35,8 +36,10 @@ kith_status kithi_file_new(const kithi_files *files, kith_file_mode mode, const 
     kith_file_options options;
     *file = NULL;
     kith_status status = read_options(given, &options);
-    if (status != KITH_OK || (unsigned)mode > KITH_FILE_REPLACE)
-        return KITH_E_ARGUMENT;
+    if (status == KITH_OK && (unsigned)mode > KITH_FILE_REPLACE)
+        status = KITH_E_ARGUMENT;
+    if (status != KITH_OK)
+        return status;
     kith_allocator allocator = kithi_allocator_or_default(options.allocator);
     kith_file *f = kithi_allocate(&allocator, sizeof *f);
     if (f == NULL && options.error != NULL) {
@@ -151,7 +154,7 @@ kith_status kithi_file_read_plain(kith_file *f, int fd, kith_filter **filter, ui
     if (f->files->size(f->files->context, fd, &byte_count) != 0)
         return kithi_file_fail(f, kithi_status_from_errno(errno));
     if (byte_count == 0 || byte_count > PTRDIFF_MAX)
-        return kithi_file_fail(f, byte_count == 0 ? KITH_E_EMPTY : KITH_E_TOO_LARGE);
+        return kithi_file_fail(f, byte_count == 0 ? KITH_E_EMPTY : KITH_E_ADDRESS);
     bool is_copied = f->mode != KITH_FILE_READ || f->options.no_map;
     kith_status status = is_copied ? check_memory(f, byte_count) : KITH_OK;
     if (status != KITH_OK)

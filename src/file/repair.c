@@ -454,7 +454,7 @@ kith_status kithi_repair_store(kith_store *s, uint64_t budget, const kith_alloca
                                kith_repair_report *report, kith_filter **filter) {
     assert(report != NULL && filter != NULL);
     if (!kithi_struct_valid(report, sizeof *report))
-        return KITH_E_ARGUMENT;
+        return KITH_E_STRUCT;
     repair r = {.s = s, .allocator = allocator, .budget = budget, .reader = {.inner = s->files}};
     r.files = (kithi_files){
         .context = &r.reader, .read = read_past_errors, .size = inner_size, .size_limit = inner_size_limit};
@@ -477,7 +477,7 @@ kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64
                               kith_repair_report *report, kith_filter **filter) {
     assert(path != NULL && report != NULL && filter != NULL);
     if (!kithi_struct_valid(report, sizeof *report))
-        return KITH_E_ARGUMENT;
+        return KITH_E_STRUCT;
     kith_allocator allocator = kithi_allocator_or_default(given);
     kith_store_options options = KITH_STORE_OPTIONS_INIT;
     options.allocator = &allocator;

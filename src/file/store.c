@@ -555,7 +555,7 @@ bool kith_store_durable(const kith_store *s) {
 kith_status kith_store_info_of(const kith_store *s, kith_store_info *info) {
     assert(s != NULL && info != NULL);
     if (!kithi_struct_valid(info, sizeof *info))
-        return KITH_E_ARGUMENT;
+        return KITH_E_STRUCT;
     kith_store_info made;
     memset(&made, 0, sizeof made);
     made.sequence = s->now.end.sequence;

@@ -18,14 +18,14 @@ static bool name_occurs(const char *name, const kith_note *notes, size_t count) 
 kith_status kithi_notes_measure(const kith_note *notes, size_t count, uint64_t *section_bytes) {
     uint64_t content_bytes = 0;
     if (count > KITHI_NOTES_MAX)
-        return KITH_E_TOO_LARGE;
+        return KITH_E_NOTES;
     for (size_t i = 0; i < count; i++) {
         assert(notes[i].name != NULL && notes[i].value != NULL);
         if (notes[i].name[0] == '\0' || name_occurs(notes[i].name, notes, i))
-            return KITH_E_ARGUMENT;
+            return KITH_E_NOTE;
         content_bytes += (uint64_t)strlen(notes[i].name) + 1 + strlen(notes[i].value) + 1;
         if (content_bytes > KITHI_NOTES_CONTENT_MAX)
-            return KITH_E_TOO_LARGE;
+            return KITH_E_NOTES;
     }
     *section_bytes = content_bytes == 0 ? 0 : kithi_notes_bytes_for(content_bytes);
     return KITH_OK;

@@ -12,8 +12,8 @@
 
 #include "format/head.h"
 
-/* Computes the size of the section for these notes; 0 if there are none. Fails with KITH_E_ARGUMENT if a name is empty
- * or occurs twice, and with KITH_E_TOO_LARGE for more than KITHI_NOTES_MAX notes or KITHI_NOTES_CONTENT_MAX bytes. */
+/* Computes the size of the section for these notes; 0 if there are none. Fails with KITH_E_NOTE if a name is empty
+ * or occurs twice, and with KITH_E_NOTES for more than KITHI_NOTES_MAX notes or KITHI_NOTES_CONTENT_MAX bytes. */
 kith_status kithi_notes_measure(const kith_note *notes, size_t count, uint64_t *section_bytes);
 
 /* Writes the section. It must have the size that kithi_notes_measure() computed for these notes, and be zeroed. */

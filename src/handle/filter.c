@@ -201,7 +201,7 @@ static kith_status check_combination(kith_filter *into, const kith_filter *from,
     if (kithi_filter_busy(from))
         return KITH_E_BUSY;
     if (into->block == from->block)
-        return KITH_E_ARGUMENT;
+        return KITH_E_SAME;
     return compatible(into, from) ? kithi_filter_verify(from) : KITH_E_MISMATCH;
 }
 
@@ -275,7 +275,7 @@ bool kith_filter_has_hash(const kith_filter *f, const kith_hash *hash) {
 kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats) {
     assert(f != NULL && stats != NULL);
     if (!kithi_struct_valid(stats, sizeof *stats))
-        return KITH_E_ARGUMENT;
+        return KITH_E_STRUCT;
     if (kithi_filter_busy(f))
         return KITH_E_BUSY;
     kith_filter_stats made;

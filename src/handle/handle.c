@@ -194,7 +194,7 @@ static kith_status create_from_head(const kithi_head *head, const kith_allocator
     uint8_t *block;
     uint64_t block_bytes;
     if (!kithi_block_bytes(head->body_bytes, &block_bytes))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     block_bytes += head->notes_bytes;
     kith_status status = new_handle(&allocator, block_bytes, &f, &block);
     if (status != KITH_OK)
@@ -213,7 +213,7 @@ kith_status kith_filter_create(const kith_filter_spec *given, kith_filter **filt
     if (status != KITH_OK)
         return status;
     if (!kithi_hash_valid(&spec.hash))
-        return KITH_E_ARGUMENT;
+        return KITH_E_HASH;
     if (!kithi_kind_adds(kithi_kind_by_id(head.kind_id)))
         return KITH_E_UNSUPPORTED;
     head.hash = spec.hash;
@@ -244,8 +244,9 @@ static kith_status create_empty_like(const kith_filter *like, uint64_t held, uin
     if (status != KITH_OK)
         return status;
     head.notes_bytes = notes_bytes;
-    if (!kithi_block_bytes(head.body_bytes, &block_bytes) ||
-        !kithi_filter_limit_allows(like, held, block_bytes + notes_bytes))
+    if (!kithi_block_bytes(head.body_bytes, &block_bytes))
+        return KITH_E_ADDRESS;
+    if (!kithi_filter_limit_allows(like, held, block_bytes + notes_bytes))
         return KITH_E_TOO_LARGE;
     status = create_from_head(&head, allocator, filter);
     if (status == KITH_OK)
@@ -519,7 +520,7 @@ kith_status kith_filter_write(kith_filter *f, uint64_t offset, uint64_t byte_cou
     assert(f != NULL && write != NULL);
     uint64_t file_bytes = kithi_filter_file_bytes(f), body_end = KITHI_HEADER_BYTES + f->head.body_bytes;
     if (offset > file_bytes || byte_count > file_bytes - offset)
-        return KITH_E_ARGUMENT;
+        return KITH_E_RANGE;
     /* Only the header and the checksums depend on the whole body. */
     bool only_body = offset >= KITHI_HEADER_BYTES && offset + byte_count <= body_end;
     file_parts p;

@@ -35,12 +35,14 @@ kith_status kith_filter_make(const kith_filter_parameters *p, const kith_allocat
     kithi_shape shape;
     memcpy(head.params, p->values, sizeof head.params);
     if (kithi_kind_shape(kind, &head, &shape) != KITH_OK)
-        return KITH_E_ARGUMENT;
+        return KITH_E_PARAMETERS;
     head.body_bytes = shape.body_bytes;
     if (head.capacity == 0)
         head.capacity = shape.cells;
-    if (!kithi_hash_valid(&p->hash) || kithi_head_check(&head, kind->lookup->params_mask) != KITH_OK)
-        return KITH_E_ARGUMENT;
+    if (!kithi_hash_valid(&p->hash))
+        return KITH_E_HASH;
+    if (kithi_head_check(&head, kind->lookup->params_mask) != KITH_OK)
+        return KITH_E_PARAMETERS;
     const kith_filter_spec spec = {.allocator = allocator};
     return kithi_filter_create_planned(&spec, &head, filter);
 }

@@ -43,7 +43,7 @@ kith_status kithi_layers_plan(const kithi_head *head, unsigned i, kithi_head *la
     const kithi_kind *inner = kithi_kind_by_id(g.inner);
     uint64_t capacity;
     if (!kithi_layers_capacity(head, i, &capacity))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     double rate = kithi_layers_rate(head, i);
     uint64_t options[KITHI_OPTIONS_MAX];
     kithi_shape shape;
@@ -64,7 +64,7 @@ kith_status kithi_layers_plan_first(kithi_head *head) {
     if (status != KITH_OK)
         return status;
     if (!kithi_block_bytes(first.body_bytes, &block_bytes))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     head->body_bytes = KITHI_LAYERS_DIRECTORY_BYTES + kithi_layers_padded(block_bytes);
     memcpy(head->first_params, first.params, sizeof first.params);
     return KITH_OK;

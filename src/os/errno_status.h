@@ -7,7 +7,7 @@
  *   EACCES EPERM EROFS      KITH_E_PERMISSION
  *   ENOSPC EDQUOT EFBIG     KITH_E_NO_SPACE
  *   ENOMEM                  KITH_E_MEMORY
- *   EOVERFLOW               KITH_E_TOO_LARGE     the file's size does not fit this machine's types
+ *   EOVERFLOW               KITH_E_ADDRESS       the file's size does not fit this machine's types
  *   ENOSYS on Windows       KITH_E_UNSUPPORTED   src/os/windows does not have this
  *   all others              KITH_E_IO            the caller can read errno for the reason
  */
@@ -36,7 +36,7 @@ static inline kith_status kithi_status_from_errno(int error) {
     case ENOMEM:
         return KITH_E_MEMORY;
     case EOVERFLOW:
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
 #ifdef _WIN32
     case ENOSYS:
         return KITH_E_UNSUPPORTED;

@@ -20,7 +20,7 @@ kith_status kithi_file_size(int fd, size_t *byte_count) {
     if (st.st_size <= 0)
         return KITH_E_EMPTY;
     if ((uintmax_t)st.st_size > PTRDIFF_MAX) /* no object may be larger: pointer differences would overflow */
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     *byte_count = (size_t)st.st_size;
     return KITH_OK;
 }

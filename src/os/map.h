@@ -35,7 +35,7 @@ KITH_MUST_USE kith_status kithi_file_size(int fd, size_t *byte_count);
  * KITH_E_EMPTY        the file is empty
  * KITH_E_NO_FILE      there is no such file
  * KITH_E_PERMISSION   the file may not be read
- * KITH_E_TOO_LARGE    the file has more than PTRDIFF_MAX bytes, too many for one object
+ * KITH_E_ADDRESS      the file has more than PTRDIFF_MAX bytes, too many for one object
  * KITH_E_MEMORY       this process has not enough free address space
  * KITH_E_IO           EISDIR: a folder; EINVAL: a FIFO or a device; ENODEV: this file system cannot map files, use
  *                     kithi_read_file(); or a disk error
@@ -55,7 +55,7 @@ void kithi_unmap_file(const uint8_t *bytes, size_t byte_count);
  *                     began
  * KITH_E_MEMORY       get_buffer returned NULL; nothing was read
  * KITH_E_TRUNCATED    the file became shorter while it was read; the buffer is unspecified, as after KITH_E_IO
- * KITH_E_EMPTY, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_TOO_LARGE, KITH_E_IO
+ * KITH_E_EMPTY, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_ADDRESS, KITH_E_IO
  *                     as above. get_buffer was not called, unless KITH_E_IO comes from reading the file
  *
  * On failure *byte_count is unchanged. */

@@ -44,11 +44,11 @@ kith_status kithi_plan(const kithi_kind *kind, const kithi_request *request, kit
         return status;
     status = kithi_kind_shape(kind, head, shape);
     if (status != KITH_OK)
-        return KITH_E_TOO_LARGE; /* what plan.choose() returns is valid, so it can only be too large */
+        return KITH_E_ADDRESS; /* what plan.choose() returns is valid, so it can only be too large */
     head->body_bytes = shape->body_bytes;
     uint64_t block_bytes;
     if (!kithi_block_bytes(head->body_bytes, &block_bytes) || block_bytes > SIZE_MAX / 2)
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     return KITH_OK;
 }
 
@@ -125,6 +125,8 @@ static kith_status plan_with_options(const kithi_kind *kind, const uint64_t *opt
         status = solve_rate(&p, spec->capacity, head);
     else
         status = solve_capacity(&p, spec->rate, head);
+    if (status == KITH_E_ADDRESS && spec->max_bytes != 0)
+        return KITH_E_TOO_LARGE; /* it exceeds any limit */
     if (status != KITH_OK)
         return status;
     if (spec->max_bytes != 0 && block_bytes_of(head) > spec->max_bytes)
@@ -282,7 +284,7 @@ static kith_status plan_without_notes(const kith_filter_spec *spec, kithi_head *
     if (spec->bytes == 0 && !rate_given)
         return KITH_E_RATE;
     if (spec->bytes != 0 && (spec->capacity != 0) == rate_given)
-        return KITH_E_ARGUMENT;
+        return KITH_E_GIVEN;
     if (spec->kind == NULL && spec->options != NULL)
         return KITH_E_OPTION; /* options belong to a kind */
     const kithi_kind *kind = NULL;
@@ -299,8 +301,11 @@ static kith_status plan_without_notes(const kith_filter_spec *spec, kithi_head *
 
 kith_status kithi_spec_read(const kith_filter_spec *given, kith_filter_spec *spec) {
     assert(given != NULL);
-    if (!kithi_struct_read(spec, sizeof *spec, given) || spec->recipe > KITHI_RECIPE_MAX ||
-        (spec->prefer != KITH_PREFER_SMALLEST && spec->prefer != KITH_PREFER_FASTER))
+    if (!kithi_struct_read(spec, sizeof *spec, given))
+        return KITH_E_STRUCT;
+    if (spec->recipe > KITHI_RECIPE_MAX)
+        return KITH_E_RECIPE;
+    if (spec->prefer != KITH_PREFER_SMALLEST && spec->prefer != KITH_PREFER_FASTER)
         return KITH_E_ARGUMENT;
     assert(spec->notes != NULL || spec->note_count == 0);
     return KITH_OK;
@@ -379,7 +384,7 @@ static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan
 kith_status kith_filter_plan(const kith_filter_spec *given, kith_plan *plan) {
     assert(given != NULL && plan != NULL);
     if (!kithi_struct_valid(plan, sizeof *plan))
-        return KITH_E_ARGUMENT;
+        return KITH_E_STRUCT;
     kith_filter_spec spec;
     kithi_head head;
     kithi_shape shape;
@@ -397,7 +402,7 @@ kith_status kith_filter_plan(const kith_filter_spec *given, kith_plan *plan) {
 kith_status kith_filter_plan_of(const kith_filter *f, kith_plan *plan) {
     assert(f != NULL && plan != NULL);
     if (!kithi_struct_valid(plan, sizeof *plan))
-        return KITH_E_ARGUMENT;
+        return KITH_E_STRUCT;
     describe(&f->head, &f->shape, plan);
     return KITH_OK;
 }

@@ -9,7 +9,7 @@
 kith_status kithi_plan(const kithi_kind *kind, const kithi_request *request, kithi_head *head, kithi_shape *shape);
 
 /* Copies the spec of a caller. The caller's struct may be smaller, if the program was compiled against an older
- * version; missing fields become 0. Fails with KITH_E_ARGUMENT. */
+ * version; missing fields become 0. Fails with KITH_E_STRUCT, KITH_E_RECIPE or KITH_E_ARGUMENT. */
 kith_status kithi_spec_read(const kith_filter_spec *given, kith_filter_spec *spec);
 
 /* Plans the filter of a spec that was read by kithi_spec_read(). Sets only the id of head->hash; the caller sets

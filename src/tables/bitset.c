@@ -13,7 +13,7 @@
  * uint64_t as stored in memory. put refuses a key of U or more (KITH_E_KEY); for get and remove such a key is absent.
  * There are no values: get sets the value to 0, and put accepts only 0. Creation refuses keys of 16 bytes with
  * KITH_E_KEY. It refuses a universe larger than 2^32 for keys of 4 bytes, and a capacity larger than the universe, with
- * KITH_E_TOO_LARGE.
+ * KITH_E_UNIVERSE.
  *
  *   universe   The default, 65536, covers all 16-bit integers in 8 KiB. The maximum is 2^40 (128 GiB), because a larger
  *              value is most likely a mistake.
@@ -54,14 +54,14 @@ static kith_status create(kith_table *t, uint64_t capacity) {
     if (t->key_bytes != 4 && t->key_bytes != 8)
         return KITH_E_KEY;
     if ((t->key_bytes == 4 && universe > UINT64_C(1) << 32) || capacity > universe)
-        return KITH_E_TOO_LARGE;
+        return KITH_E_UNIVERSE;
     bitset *b = t->state = kithi_allocate(&t->allocator, sizeof *b);
     if (b == NULL)
         return KITH_E_MEMORY;
     b->word_count = (universe + 63) / 64;
     if (b->word_count > SIZE_MAX / sizeof *b->words) {
         kithi_release(&t->allocator, b, sizeof *b);
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     }
     b->words = kithi_allocate(&t->allocator, b->word_count * sizeof *b->words);
     if (b->words == NULL) {

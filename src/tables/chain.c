@@ -108,7 +108,7 @@ static kith_status resize(kith_table *t, uint64_t slots) {
     chain *c = chain_of(t);
     uint64_t bytes;
     if (!kithi_checked_mul(slots, sizeof(node *), &bytes))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     node **heads = kithi_allocate(&t->allocator, bytes);
     if (heads == NULL)
         return KITH_E_MEMORY;
@@ -136,7 +136,7 @@ static void destroy(kith_table *t) {
 static kith_status create(kith_table *t, uint64_t capacity) {
     uint64_t slots = SLOTS_MIN;
     if (capacity != 0 && !slots_for(t, capacity, &slots))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     chain *c = t->state = kithi_allocate(&t->allocator, sizeof *c);
     if (c == NULL)
         return KITH_E_MEMORY;
@@ -168,7 +168,7 @@ static kith_status reserve(kith_table *t, uint64_t keys) {
     if (keys <= chain_of(t)->keys_max)
         return KITH_OK;
     uint64_t slots;
-    return slots_for(t, keys, &slots) ? grow_to(t, slots) : KITH_E_TOO_LARGE;
+    return slots_for(t, keys, &slots) ? grow_to(t, slots) : KITH_E_ADDRESS;
 }
 
 /* Returns the address of the link to the key's node or, if the key is absent, of the last link of its chain, which is

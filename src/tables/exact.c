@@ -29,7 +29,7 @@ kith_status kith_exact_create(const kith_filter_spec *filter, const kith_table_s
     kith_table_spec table_spec = KITH_TABLE_SPEC_INIT;
     if ((filter != NULL && !kithi_struct_read(&filter_spec, sizeof filter_spec, filter)) ||
         (table != NULL && !kithi_struct_read(&table_spec, sizeof table_spec, table)))
-        return KITH_E_ARGUMENT;
+        return KITH_E_STRUCT;
     filter_spec.needs |= KITH_CAN_REMOVE;
     if (filter_spec.capacity == 0 && filter_spec.bytes == 0)
         filter_spec.capacity = CAPACITY_FIRST;
@@ -96,7 +96,7 @@ static kith_status rebuild_filter(kith_exact *s) {
         /* Twice as large, and with another seed, which separates keys that had the same fingerprint and place. A secret
          * hash key is not changed. */
         if (capacity > UINT64_MAX / 2)
-            return KITH_E_TOO_LARGE;
+            return KITH_E_ADDRESS;
         capacity *= 2;
         spec.capacity = capacity;
         if (spec.hash.id == KITH_HASH_XXH3)

@@ -25,7 +25,7 @@ static kith_status resize(kith_table *t, uint64_t slots) {
     list *l = list_of(t);
     uint64_t bytes;
     if (!kithi_checked_mul(slots, t->record_bytes, &bytes))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     uint8_t *records = kithi_allocate(&t->allocator, bytes);
     if (records == NULL)
         return KITH_E_MEMORY;

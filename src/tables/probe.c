@@ -247,18 +247,18 @@ static uint64_t block_bytes(const kith_table *t, uint64_t slots) {
     return slots * (t->record_bytes + UINT64_C(1));
 }
 
-/* Computes the smallest number of slots for `keys` keys. KITH_E_TOO_LARGE: the size of the block would overflow. */
+/* Computes the smallest number of slots for `keys` keys. KITH_E_ADDRESS: the size of the block would overflow. */
 static kith_status slots_for(const kith_table *t, uint64_t keys, uint64_t *slots) {
     uint64_t wanted = keys, bytes, load = t->options[OPTION_LOAD];
     if (t->options[OPTION_GROW] == GROW_YES &&
         (!kithi_checked_mul(keys / load, 100, &wanted) ||
          !kithi_checked_add(wanted, (keys % load * 100 + load - 1) / load, &wanted)))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     if (wanted < SLOTS_MIN)
         wanted = SLOTS_MIN;
     /* Rounded up to a power of two, `wanted` is at most 2 * (wanted - 1). */
     if (wanted > UINT64_C(1) << 63 || !kithi_checked_mul(2 * (wanted - 1), t->record_bytes + UINT64_C(1), &bytes))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     if (t->options[OPTION_SEQUENCE] != LINEAR && (wanted & (wanted - 1)) != 0)
         wanted = UINT64_C(1) << (64 - __builtin_clzll(wanted));
     *slots = wanted;

@@ -98,8 +98,10 @@ void kithi_table_drop(kith_table *t) {
 kith_status kith_table_create(const kith_table_spec *given, kith_table **table) {
     assert(given != NULL && table != NULL);
     kith_table_spec spec;
-    if (!kithi_struct_read(&spec, sizeof spec, given) || !kithi_table_family_valid(spec.family, spec.independence))
-        return KITH_E_ARGUMENT;
+    if (!kithi_struct_read(&spec, sizeof spec, given))
+        return KITH_E_STRUCT;
+    if (!kithi_table_family_valid(spec.family, spec.independence))
+        return KITH_E_HASH;
     const kithi_table_kind *kind = kind_named(spec.kind);
     if (kind == NULL)
         return KITH_E_KIND;
@@ -405,7 +407,7 @@ bool kith_table_next(const kith_table *t, kith_cursor *cursor, const void **key,
 kith_status kith_table_stats_of(const kith_table *t, kith_table_stats *stats) {
     assert(t != NULL && stats != NULL);
     if (!kithi_struct_valid(stats, sizeof *stats))
-        return KITH_E_ARGUMENT;
+        return KITH_E_STRUCT;
     kith_table_stats made;
     memset(&made, 0, sizeof made); /* padding as well: callers may compare structs */
     made.count = t->count;

@@ -106,7 +106,7 @@ static kith_status save_entries(const kith_table *t, kithi_head *head, const cha
     head->body_bytes =
         (OPTIONS_BYTES + entries_bytes + KITHI_BODY_ALIGNMENT - 1) / KITHI_BODY_ALIGNMENT * KITHI_BODY_ALIGNMENT;
     if (!kithi_block_bytes(head->body_bytes, &block_bytes))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     uint8_t *block = kithi_allocate(&t->allocator, block_bytes);
     if (block == NULL)
         return KITH_E_MEMORY;
@@ -135,7 +135,7 @@ kith_status kith_table_save(kith_table *t, const char *path) {
     head.kind_id = IMAGE_ID;
     uint8_t *block = t->kind->image(t, &head);
     if (!kithi_block_bytes(head.body_bytes, &block_bytes))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     kithi_block_seal(block, &head);
     return kithi_replace_file(path, block, (size_t)block_bytes, secret);
 }
@@ -226,7 +226,7 @@ static kith_status seen_keys_new(const kith_table *t, uint64_t keys, seen_keys *
     uint64_t bytes;
     seen->slot_count = keys + keys / 2 + 1; /* no overflow: there are at most as many keys as bytes in the file */
     if (!kithi_checked_mul(seen->slot_count, sizeof *seen->slots, &bytes))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     kith_status status = kith_hash_untrusted(&seen->hash);
     if (status != KITH_OK)
         return status;
@@ -330,7 +330,7 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     if (status != KITH_OK) {
         kithi_table_drop(t);
         /* A table that this machine cannot address may come from a 64-bit one. */
-        bool may_exist = status == KITH_E_MEMORY || (status == KITH_E_TOO_LARGE && SIZE_MAX < UINT64_MAX);
+        bool may_exist = status == KITH_E_MEMORY || (status == KITH_E_ADDRESS && SIZE_MAX < UINT64_MAX);
         return may_exist ? status : KITH_E_CORRUPT;
     }
     status = put_entries(t, head, body + OPTIONS_BYTES, body + OPTIONS_BYTES + entries_bytes);

@@ -143,10 +143,10 @@ void structs_of_older_callers_are_accepted(void) {
             small.struct_bytes = newer ? sizeof small + 1 : WRONG[i];
             stats.struct_bytes = newer ? sizeof stats + 1 : WRONG[i];
             kith_filter *none = NULL;
-            CHECK_STATUS(kith_filter_create(&spec, &none), KITH_E_ARGUMENT);
-            CHECK_STATUS(kith_filter_build(&spec, NULL, 0, KITH_BUILD_SET, 1, &none), KITH_E_ARGUMENT);
-            CHECK_STATUS(kith_filter_plan_of(f, &small), KITH_E_ARGUMENT);
-            CHECK_STATUS(kith_filter_stats_of(f, &stats), KITH_E_ARGUMENT);
+            CHECK_STATUS(kith_filter_create(&spec, &none), KITH_E_STRUCT);
+            CHECK_STATUS(kith_filter_build(&spec, NULL, 0, KITH_BUILD_SET, 1, &none), KITH_E_STRUCT);
+            CHECK_STATUS(kith_filter_plan_of(f, &small), KITH_E_STRUCT);
+            CHECK_STATUS(kith_filter_stats_of(f, &stats), KITH_E_STRUCT);
         }
         kith_filter_free(f);
     }

@@ -128,8 +128,8 @@ static void try_grid(const variant *v, const kith_filter_spec *good) {
 
 static void expect_bad_hash(const kith_filter_spec *spec) {
     kith_filter *f = NULL;
-    CHECK_STATUS(kith_filter_create(spec, &f), KITH_E_ARGUMENT);
-    CHECK_STATUS(kith_filter_build(spec, NULL, 0, KITH_BUILD_SET, 1, &f), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_filter_create(spec, &f), KITH_E_HASH);
+    CHECK_STATUS(kith_filter_build(spec, NULL, 0, KITH_BUILD_SET, 1, &f), KITH_E_HASH);
     CHECK(f == NULL);
 }
 
@@ -157,13 +157,13 @@ void plan_rejects_impossible_requests(void) {
         spec.rate = 0;
         expect_refusal(spec, KITH_E_CAPACITY);
         spec.bytes = 10000;
-        expect_refusal(spec, KITH_E_ARGUMENT);
+        expect_refusal(spec, KITH_E_GIVEN);
         spec = good;
         spec.bytes = 10000;
-        expect_refusal(spec, KITH_E_ARGUMENT);
+        expect_refusal(spec, KITH_E_GIVEN);
         spec = good;
         spec.struct_bytes++;
-        expect_refusal(spec, KITH_E_ARGUMENT);
+        expect_refusal(spec, KITH_E_STRUCT);
         spec = good;
         spec.max_bytes = 1;
         expect_refusal(spec, KITH_E_TOO_LARGE);
@@ -173,7 +173,7 @@ void plan_rejects_impossible_requests(void) {
         try_grid(v, &good);
         /* A wrong struct_bytes of the plan, and hashes that no filter can have. */
         kith_plan small = {.struct_bytes = sizeof small + 1};
-        CHECK_STATUS(kith_filter_plan(&good, &small), KITH_E_ARGUMENT);
+        CHECK_STATUS(kith_filter_plan(&good, &small), KITH_E_STRUCT);
         spec = good;
         spec.hash = (kith_hash){.id = KITH_HASH_SIPHASH, .seed = 1};
         expect_bad_hash(&spec);

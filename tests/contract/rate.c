@@ -250,7 +250,7 @@ void stats_tell_the_truth(void) {
         if (fabs(rate - s.rate_now) > bound)
             CHECK_FAIL("rate_now is %.4g, measured %.4g, bound %.2g", s.rate_now, rate, bound);
         s.struct_bytes++;
-        CHECK_STATUS(kith_filter_stats_of(f, &s), KITH_E_ARGUMENT);
+        CHECK_STATUS(kith_filter_stats_of(f, &s), KITH_E_STRUCT);
         kith_filter_free(f);
     }
 }

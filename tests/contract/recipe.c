@@ -115,10 +115,10 @@ void notes_can_be_replaced(void) {
         kith_note too_many[KITHI_NOTES_MAX + 1];
         for (size_t i = 0; i <= KITHI_NOTES_MAX; i++)
             too_many[i] = (kith_note){"a", "1"};
-        CHECK_STATUS(kith_filter_set_notes(f, twice, 2), KITH_E_ARGUMENT);
-        CHECK_STATUS(kith_filter_set_notes(f, unnamed, 1), KITH_E_ARGUMENT);
-        CHECK_STATUS(kith_filter_set_notes(f, too_long, 1), KITH_E_TOO_LARGE);
-        CHECK_STATUS(kith_filter_set_notes(f, too_many, KITHI_NOTES_MAX + 1), KITH_E_TOO_LARGE);
+        CHECK_STATUS(kith_filter_set_notes(f, twice, 2), KITH_E_NOTE);
+        CHECK_STATUS(kith_filter_set_notes(f, unnamed, 1), KITH_E_NOTE);
+        CHECK_STATUS(kith_filter_set_notes(f, too_long, 1), KITH_E_NOTES);
+        CHECK_STATUS(kith_filter_set_notes(f, too_many, KITHI_NOTES_MAX + 1), KITH_E_NOTES);
         CHECK(same_bytes(f, &s));
         snapshot_free(&s);
 
@@ -205,7 +205,7 @@ void filters_of_different_recipes_do_not_combine(void) {
         kith_filter_free(a);
         kith_filter_free(b);
         other.recipe = KITHI_RECIPE_MAX + 1;
-        CHECK_STATUS(kith_filter_create(&other, &a), KITH_E_ARGUMENT);
-        CHECK_STATUS(kith_filter_build(&other, NULL, 0, KITH_BUILD_SET, 1, &a), KITH_E_ARGUMENT);
+        CHECK_STATUS(kith_filter_create(&other, &a), KITH_E_RECIPE);
+        CHECK_STATUS(kith_filter_build(&other, NULL, 0, KITH_BUILD_SET, 1, &a), KITH_E_RECIPE);
     }
 }

@@ -16,6 +16,13 @@ enum { FIXED_BYTES = 34, TEXT_MAX = 100, CREATED_BYTES_MAX = 1 << 20 };
 static bool is_refusal(kith_status status) {
     switch (status) {
     case KITH_E_ARGUMENT:
+    case KITH_E_GIVEN:
+    case KITH_E_STRUCT:
+    case KITH_E_RECIPE:
+    case KITH_E_NOTE:
+    case KITH_E_NOTES:
+    case KITH_E_ADDRESS:
+    case KITH_E_FINGERPRINT:
     case KITH_E_KIND:
     case KITH_E_UNSUPPORTED:
     case KITH_E_OPTION:

@@ -162,6 +162,7 @@ static bool may_fail_with(kith_status status) {
     case KITH_E_VERSION:
     case KITH_E_KIND:
     case KITH_E_MEMORY:
+    case KITH_E_ADDRESS:
     case KITH_E_TOO_LARGE:
         return true;
     default:

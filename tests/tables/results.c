@@ -210,22 +210,22 @@ void wrong_specs_are_named_errors(void) {
         }
         bad = good;
         bad.struct_bytes++;
-        refused(&bad, KITH_E_ARGUMENT);
+        refused(&bad, KITH_E_STRUCT);
         bad = good;
         bad.family = (kith_family_id)KITH_FAMILY_COUNT;
-        refused(&bad, KITH_E_ARGUMENT);
+        refused(&bad, KITH_E_HASH);
         bad.family = KITH_FAMILY_POLYNOMIAL;
         bad.independence = 65;
-        refused(&bad, KITH_E_ARGUMENT);
+        refused(&bad, KITH_E_HASH);
         bad.independence = 1;
-        refused(&bad, KITH_E_ARGUMENT);
+        refused(&bad, KITH_E_HASH);
         bad = good;
         bad.capacity = UINT64_MAX;
-        refused(&bad, KITH_E_TOO_LARGE);
+        refused(&bad, s.bound != 0 ? KITH_E_UNIVERSE : KITH_E_ADDRESS);
         kith_table *t = made(&good);
         kith_table_stats stats = KITH_TABLE_STATS_INIT;
         stats.struct_bytes++;
-        CHECK_STATUS(kith_table_stats_of(t, &stats), KITH_E_ARGUMENT);
+        CHECK_STATUS(kith_table_stats_of(t, &stats), KITH_E_STRUCT);
         kith_table_free(t);
         for (size_t i = 0; i < kith_table_kind_count(); i++)
             if (strcmp(kith_table_kind_at(i)->name, s.v->kind) == 0)

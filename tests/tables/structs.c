@@ -29,9 +29,9 @@ void structs_of_older_callers_are_accepted(void) {
             stats = full;
             stats.struct_bytes = newer ? sizeof stats + 1 : WRONG[i];
             kith_table *none = NULL;
-            CHECK_STATUS(kith_table_create(&spec, &none), KITH_E_ARGUMENT);
+            CHECK_STATUS(kith_table_create(&spec, &none), KITH_E_STRUCT);
             CHECK(none == NULL);
-            CHECK_STATUS(kith_table_stats_of(t, &stats), KITH_E_ARGUMENT);
+            CHECK_STATUS(kith_table_stats_of(t, &stats), KITH_E_STRUCT);
             CHECK(stats.count == full.count && stats.bytes == full.bytes);
         }
         kith_table_free(t);

@@ -74,14 +74,15 @@ static bool describe(subject *s) {
     contract_note("%s %s, keys of %u bytes", s->v->kind, s->v->options, s->key_bytes);
     spec.allocator = &CAPPED;
     kith_status status = kith_table_create(&spec, &t);
-    if (status == KITH_E_TOO_LARGE) {
+    if (status == KITH_E_UNIVERSE) {
         spec.capacity = 0;
         status = kith_table_create(&spec, &t);
     }
     if (status == KITH_E_KEY)
         return false;
     if (status != KITH_OK && s->v->options[0] != '\0') {
-        CHECK(status == KITH_E_OPTION || status == KITH_E_TOO_LARGE || status == KITH_E_MEMORY);
+        CHECK(status == KITH_E_OPTION || status == KITH_E_UNIVERSE || status == KITH_E_ADDRESS ||
+              status == KITH_E_MEMORY);
         return false;
     }
     CHECK_OK(status);

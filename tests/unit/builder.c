@@ -306,10 +306,10 @@ TEST(each_returns_the_distinct_digests_in_order) {
         CHECK_OK(kith_builder_each(b, append, &at));
         CHECK_EQ_U64(at, KEYS);
         CHECK_STATUS(kith_builder_each(b, refuse, NULL), KITH_E_BUSY);
-        CHECK_STATUS(kith_builder_add_many(b, digests, 1, NULL), KITH_E_ARGUMENT);
+        CHECK_STATUS(kith_builder_add_many(b, digests, 1, NULL), KITH_E_ENDED);
         CHECK_OK(kith_builder_finish(b, &f));
         CHECK_EQ_U64(kith_filter_count(f), KEYS);
-        CHECK_STATUS(kith_builder_finish(b, &f), KITH_E_ARGUMENT);
+        CHECK_STATUS(kith_builder_finish(b, &f), KITH_E_ENDED);
         kith_builder_free(b);
         kith_filter_free(f);
     }
@@ -400,12 +400,12 @@ TEST(invalid_arguments_are_refused_before_anything_is_read) {
     no_rate.rate = 0;
     bad_hash.hash.key[0] = 1;
     CHECK_STATUS(kith_builder_open(&no_rate, KITH_BUILD_SET, NULL, &b), KITH_E_RATE);
-    CHECK_STATUS(kith_builder_open(&bad_hash, KITH_BUILD_SET, NULL, &b), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_builder_open(&bad_hash, KITH_BUILD_SET, NULL, &b), KITH_E_HASH);
     CHECK_STATUS(kith_builder_open(&spec, 1u << 9, NULL, &b), KITH_E_ARGUMENT);
     limits.folder = NULL;
-    CHECK_STATUS(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &b), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &b), KITH_E_FOLDER);
     limits.struct_bytes = 1000;
-    CHECK_STATUS(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &b), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &b), KITH_E_STRUCT);
     spec.kind = "bloom";
     CHECK_STATUS(kith_builder_open(&spec, KITH_BUILD_MULTISET, NULL, &b), KITH_E_KIND);
     CHECK(b == NULL);

@@ -111,10 +111,10 @@ TEST(malformed_specs_of_a_set_are_refused) {
     kith_table_spec table = KITH_TABLE_SPEC_INIT;
     kith_exact *set = NULL;
     filter.struct_bytes = 1;
-    CHECK_STATUS(kith_exact_create(&filter, &table, &set), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_exact_create(&filter, &table, &set), KITH_E_STRUCT);
     filter = (kith_filter_spec)KITH_FILTER_SPEC_INIT;
     table.struct_bytes = 1;
-    CHECK_STATUS(kith_exact_create(&filter, &table, &set), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_exact_create(&filter, &table, &set), KITH_E_STRUCT);
     table = (kith_table_spec)KITH_TABLE_SPEC_INIT;
     table.kind = "none";
     CHECK_STATUS(kith_exact_create(&filter, &table, &set), KITH_E_KIND);

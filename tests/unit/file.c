@@ -540,13 +540,13 @@ TEST(smaller_structs_of_older_callers_are_accepted) {
     CHECK_OK(kith_file_info_of(file, &info));
     CHECK(info.has_journal && info.generation == UINT64_C(0xaaaaaaaaaaaaaaaa));
     info.struct_bytes = sizeof info + 1;
-    CHECK_STATUS(kith_file_info_of(file, &info), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_file_info_of(file, &info), KITH_E_STRUCT);
     memset(&error, 0xaa, sizeof error);
     error.struct_bytes = offsetof(kith_file_error, name);
     CHECK_OK(kith_file_error_of(file, &error));
     CHECK(error.status == KITH_OK && (unsigned char)error.name[0] == 0xaa);
     error.struct_bytes = 0;
-    CHECK_STATUS(kith_file_error_of(file, &error), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_file_error_of(file, &error), KITH_E_STRUCT);
     CHECK_OK(kith_file_close(file));
     remove_folder(&f);
 }
@@ -555,7 +555,7 @@ TEST(malformed_options_are_refused) {
     kith_file *file;
     kith_file_options options = KITH_FILE_OPTIONS_INIT;
     options.struct_bytes = sizeof options + 1;
-    CHECK_STATUS(kith_file_open("x", KITH_FILE_READ, &options, &file), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_file_open("x", KITH_FILE_READ, &options, &file), KITH_E_STRUCT);
     options = (kith_file_options)KITH_FILE_OPTIONS_INIT;
     options.sync = (kith_sync)4;
     CHECK_STATUS(kith_file_open("x", KITH_FILE_READ, &options, &file), KITH_E_ARGUMENT);

@@ -150,10 +150,10 @@ TEST(draw_refuses_invalid_arguments_and_reports_no_memory) {
     ledger l = {kithi_allocator_or_default(NULL), 0, false};
     kith_allocator allocator = {ledger_allocate, ledger_release, &l};
     kith_function *f = NULL;
-    CHECK_STATUS(kith_function_draw((kith_family_id)KITH_FAMILY_COUNT, 0, 1, &allocator, &f), KITH_E_ARGUMENT);
-    CHECK_STATUS(kith_function_draw(KITH_FAMILY_POLYNOMIAL, 1, 1, &allocator, &f), KITH_E_ARGUMENT);
-    CHECK_STATUS(kith_function_draw(KITH_FAMILY_POLYNOMIAL, 65, 1, &allocator, &f), KITH_E_ARGUMENT);
-    CHECK_STATUS(kith_function_draw(KITH_FAMILY_TABULATION, 3, 1, &allocator, &f), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_function_draw((kith_family_id)KITH_FAMILY_COUNT, 0, 1, &allocator, &f), KITH_E_HASH);
+    CHECK_STATUS(kith_function_draw(KITH_FAMILY_POLYNOMIAL, 1, 1, &allocator, &f), KITH_E_HASH);
+    CHECK_STATUS(kith_function_draw(KITH_FAMILY_POLYNOMIAL, 65, 1, &allocator, &f), KITH_E_HASH);
+    CHECK_STATUS(kith_function_draw(KITH_FAMILY_TABULATION, 3, 1, &allocator, &f), KITH_E_HASH);
     for (int family = 0; family < KITH_FAMILY_COUNT; family++) {
         l.refuse = true;
         CHECK_STATUS(kith_function_draw((kith_family_id)family, 0, 1, &allocator, &f), KITH_E_MEMORY);

@@ -98,9 +98,9 @@ TEST(write_refuses_a_range_past_the_end_and_stops_when_the_receiver_fails) {
     uint64_t whole = kith_filter_file_bytes(filter);
     struct sink sink = {.bytes = malloc((size_t)whole), .fail_at = 3};
     CHECK(sink.bytes != NULL);
-    CHECK_STATUS(kith_filter_write(filter, 0, whole + 1, take, &sink), KITH_E_ARGUMENT);
-    CHECK_STATUS(kith_filter_write(filter, whole + 1, 0, take, &sink), KITH_E_ARGUMENT);
-    CHECK_STATUS(kith_filter_write(filter, 1, UINT64_MAX, take, &sink), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_filter_write(filter, 0, whole + 1, take, &sink), KITH_E_RANGE);
+    CHECK_STATUS(kith_filter_write(filter, whole + 1, 0, take, &sink), KITH_E_RANGE);
+    CHECK_STATUS(kith_filter_write(filter, 1, UINT64_MAX, take, &sink), KITH_E_RANGE);
     CHECK_EQ_U64(sink.calls, 0);
     CHECK_STATUS(kith_filter_write(filter, 0, whole, take, &sink), KITH_E_NO_SPACE);
     CHECK_EQ_U64(sink.calls, 3);

@@ -169,7 +169,8 @@ static bool status_fits(const variant *v, uint64_t n, double rate, kith_status s
     /* Options that cannot be combined: regions of at most 2^f buckets are too small for b = 1. */
     if (status == KITH_E_OPTION)
         return strstr(v->options, "simple") != NULL && strstr(v->options, "f=") != NULL;
-    return status == KITH_OK || status == KITH_E_TOO_LARGE || status == KITH_E_DIGEST_BITS;
+    return status == KITH_OK || status == KITH_E_ADDRESS || status == KITH_E_FINGERPRINT ||
+           status == KITH_E_DIGEST_BITS;
 }
 
 TEST(kinds_are_found_by_name) {
@@ -260,10 +261,10 @@ TEST(bytes_with_capacity_or_rate_give_a_plan_or_the_right_error) {
                     if (why == NULL && spec.rate != 0 && plan.rate != spec.rate)
                         why = "it is for another rate";
                 } else if (BYTES[b] < 192 && status != KITH_E_TOO_SMALL && status != KITH_E_OPTION &&
-                           status != KITH_E_DIGEST_BITS && status != KITH_E_TOO_LARGE) {
+                           status != KITH_E_DIGEST_BITS && status != KITH_E_ADDRESS && status != KITH_E_FINGERPRINT) {
                     why = "the wrong error for too few bytes";
-                } else if (status != KITH_E_TOO_SMALL && status != KITH_E_TOO_LARGE && status != KITH_E_DIGEST_BITS &&
-                           status != KITH_E_RATE && status != KITH_E_OPTION) {
+                } else if (status != KITH_E_TOO_SMALL && status != KITH_E_ADDRESS && status != KITH_E_FINGERPRINT &&
+                           status != KITH_E_DIGEST_BITS && status != KITH_E_RATE && status != KITH_E_OPTION) {
                     why = "the wrong error";
                 }
                 if (why != NULL)
@@ -362,20 +363,20 @@ TEST(malformed_specs_give_the_right_error_and_allocate_nothing) {
 
     spec = good_spec();
     spec.struct_bytes++;
-    all_refuse(spec, KITH_E_ARGUMENT);
+    all_refuse(spec, KITH_E_STRUCT);
     spec.struct_bytes = 0;
-    all_refuse(spec, KITH_E_ARGUMENT);
+    all_refuse(spec, KITH_E_STRUCT);
     spec = good_spec();
     kith_plan plan = KITH_PLAN_INIT;
     plan.struct_bytes++;
-    CHECK_STATUS(kith_filter_plan(&spec, &plan), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_filter_plan(&spec, &plan), KITH_E_STRUCT);
 
     spec = good_spec();
     spec.bytes = 1000000; /* all three */
-    all_refuse(spec, KITH_E_ARGUMENT);
+    all_refuse(spec, KITH_E_GIVEN);
     spec.capacity = 0;
     spec.rate = 0; /* bytes only */
-    all_refuse(spec, KITH_E_ARGUMENT);
+    all_refuse(spec, KITH_E_GIVEN);
     spec = good_spec();
     spec.capacity = 0; /* rate only */
     all_refuse(spec, KITH_E_CAPACITY);
@@ -400,13 +401,13 @@ TEST(malformed_hashes_are_refused_and_nothing_is_allocated) {
     kith_filter *filter = NULL;
     spec.allocator = &allocator;
     spec.hash.key[3] = 1; /* XXH3 has no key */
-    CHECK_STATUS(kith_filter_create(&spec, &filter), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_filter_create(&spec, &filter), KITH_E_HASH);
     spec.hash.id = KITH_HASH_SIPHASH;
     spec.hash.seed = 1; /* SipHash has no seed */
-    CHECK_STATUS(kith_filter_create(&spec, &filter), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_filter_create(&spec, &filter), KITH_E_HASH);
     spec.hash.seed = 0;
     spec.hash.id = (kith_hash_id)2;
-    CHECK_STATUS(kith_filter_create(&spec, &filter), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_filter_create(&spec, &filter), KITH_E_HASH);
     CHECK(filter == NULL && memory.calls == 0);
 }
 

@@ -122,7 +122,7 @@ TEST(notes_that_fill_the_limit_leave_nothing_for_a_filter) {
     static const kith_note NAMELESS[] = {{"", "x"}};
     spec.bytes = all;
     spec.notes = NAMELESS;
-    CHECK_STATUS(plan_of(&spec, &plan), KITH_E_ARGUMENT);
+    CHECK_STATUS(plan_of(&spec, &plan), KITH_E_NOTE);
 }
 
 TEST(malformed_structs_and_recipes_are_refused) {
@@ -136,13 +136,13 @@ TEST(malformed_structs_and_recipes_are_refused) {
     CHECK_OK(kith_filter_plan_of(filter, &plan));
     CHECK_EQ_U64(plan.capacity, 10);
     plan.struct_bytes = 0;
-    CHECK_STATUS(kith_filter_plan_of(filter, &plan), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_filter_plan_of(filter, &plan), KITH_E_STRUCT);
     kith_filter_free(filter);
     spec.recipe++;
-    CHECK_STATUS(kith_filter_create(&spec, &filter), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_filter_create(&spec, &filter), KITH_E_RECIPE);
     spec.recipe = 0;
     spec.struct_bytes = 1;
-    CHECK_STATUS(kith_filter_create(&spec, &filter), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_filter_create(&spec, &filter), KITH_E_STRUCT);
 }
 
 /* Beyond the load at which searches fail, every search does. */

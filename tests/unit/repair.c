@@ -287,7 +287,7 @@ TEST(a_report_of_the_wrong_size_is_refused) {
     kith_repair_report bad = KITH_REPAIR_REPORT_INIT;
     kith_filter *filter;
     bad.struct_bytes = 1;
-    CHECK_STATUS(kith_repair("nowhere", NULL, &bad, &filter), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_repair("nowhere", NULL, &bad, &filter), KITH_E_STRUCT);
     bad.struct_bytes = sizeof bad;
     CHECK_STATUS(kith_repair("/nowhere/at/all", NULL, &bad, &filter), KITH_E_NO_FILE);
 }

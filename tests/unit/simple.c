@@ -136,7 +136,7 @@ TEST(a_failure_leaves_null) {
     for (size_t i = 0; i < LENGTH(BAD); i++)
         CHECK_FAILURE(kith_filter_new(BAD[i].n, BAD[i].rate, BAD[i].flags, &filter), BAD[i].status);
     CHECK_FAILURE(kith_filter_of_strings(WORDS, LENGTH(WORDS), 0, &filter), KITH_E_RATE);
-    CHECK_FAILURE(kith_filter_of_strings(WORDS, LENGTH(WORDS), 1e-12, &filter), KITH_E_TOO_LARGE);
+    CHECK_FAILURE(kith_filter_of_strings(WORDS, LENGTH(WORDS), 1e-12, &filter), KITH_E_FINGERPRINT);
     CHECK_FAILURE(kith_filter_of_numbers(&number, SIZE_MAX / 8 + 1, .01, &filter), KITH_E_MEMORY);
     CHECK_FAILURE(kith_filter_load("/nonexistent/x.kith", &filter), KITH_E_NO_FILE);
 }

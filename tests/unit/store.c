@@ -392,7 +392,7 @@ TEST(a_batch_is_rolled_back_or_committed) {
         CHECK_STATUS(kith_store_checkpoint(store), KITH_E_BUSY);
         CHECK_STATUS(kith_store_replace(store, model), KITH_E_BUSY);
         CHECK_STATUS(kith_store_close_plain(store), KITH_E_BUSY);
-        CHECK_STATUS(kith_store_info_of(store, &(kith_store_info){.struct_bytes = 1}), KITH_E_ARGUMENT);
+        CHECK_STATUS(kith_store_info_of(store, &(kith_store_info){.struct_bytes = 1}), KITH_E_STRUCT);
         CHECK_OK(kith_store_rollback(store));
         CHECK_OK(kith_store_begin(store));
         CHECK_OK(kith_store_commit(store)); /* an empty batch leaves nothing behind */

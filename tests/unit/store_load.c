@@ -90,7 +90,7 @@ TEST(a_snapshot_that_does_not_fit_into_memory_is_an_error) {
     kithi_files giant = files;
     giant.size = giant_size;
     kith_store *store;
-    CHECK_STATUS(open_for_reading(&giant, &store), KITH_E_TOO_LARGE);
+    CHECK_STATUS(open_for_reading(&giant, &store), KITH_E_ADDRESS);
     check_all_closed();
 }
 

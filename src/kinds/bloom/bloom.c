@@ -49,7 +49,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     uint64_t slice;
     kithi_cells_layout layout = (kithi_cells_layout)request->options[1];
     if (!kithi_bloom_choose(request->capacity, request->rate, given, KITHI_COUNTS_NEW_KEYS, layout, &k, &slice))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     kithi_slices_encode(k, slice, layout, request->capacity, head);
     return KITH_OK;
 }

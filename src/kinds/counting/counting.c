@@ -150,10 +150,10 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     uint64_t n = request->capacity;
     double rate = fmin(request->rate, RATE_MAX);
     if (!kithi_bloom_choose(n, rate, given, KITHI_COUNTS_ALL_KEYS, layout, &k, &g.slice))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     g.k = k;
     if (given == 0 && failure_of(&g, n) > FAILURE_MAX && !choose_reliable(n, rate, &g))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     kithi_slices_encode((unsigned)g.k, g.slice, layout, n, head);
     head->params[KITHI_PARAM_WIDTH] = g.width != KITHI_COUNTER_BITS ? g.width : 0;
     return KITH_OK;

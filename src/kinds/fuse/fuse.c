@@ -111,7 +111,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
         g.cell_bits = KITHI_FUSE_CELL_BITS_MIN;
     while (ldexp(1, -(int)g.cell_bits) > request->rate)
         if (++g.cell_bits > KITHI_FUSE_CELL_BITS_MAX)
-            return KITH_E_TOO_LARGE;
+            return KITH_E_FINGERPRINT;
     while (request->capacity / g.shards > SHARD_KEYS_MAX)
         g.shards *= 2;
     if (!is_made(request, g.shards))

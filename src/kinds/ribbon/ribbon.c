@@ -127,7 +127,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
         g.bits = 1;
     while (ldexp(1, -(int)g.bits) > request->rate)
         if (++g.bits > KITHI_RIBBON_BITS_MAX)
-            return KITH_E_TOO_LARGE;
+            return KITH_E_FINGERPRINT;
     while (request->capacity / g.shards > SHARD_KEYS_MAX)
         g.shards *= 2;
     if (request->attempt > LAST_ATTEMPT || (g.shards == 1 && request->attempt != 0 && request->attempt != LAST_ATTEMPT))

@@ -58,7 +58,7 @@ static inline kith_status kithi_lanes_choose(const kithi_request *request, doubl
         }
     }
     if (best_blocks == 0)
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     head->params[KITHI_PARAM_LANES] = best_lanes;
     head->params[KITHI_PARAM_BLOCKS] = best_blocks;
     head->params[KITHI_PARAM_FILL_LIMIT] =

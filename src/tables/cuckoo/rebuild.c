@@ -141,7 +141,7 @@ static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo_t
                        !c->partitioned && c->one_hash && t->record_bytes == KITHI_TABLE_RECORD_BYTES_MAX;
     if (buckets > BUCKETS_MAX || !body_bytes_of(buckets, c->b, t->record_bytes, body_bytes) ||
         !kithi_block_bytes(*body_bytes, &c->block_bytes))
-        return KITH_E_TOO_LARGE;
+        return KITH_E_ADDRESS;
     c->keys_max = (uint64_t)((double)kithi_cuckoo_table_slots(c) * kithi_cuckoo_table_load_max(t));
     c->stale_max = kithi_cuckoo_table_slots(c) / STALE_SHARE;
     return KITH_OK;
