@@ -427,7 +427,7 @@ static void finish(building *b) {
                             : KITH_OK;
     if (noted != KITH_OK)
         fail_status(a->output, noted);
-    full_note_rate(a->output, b->filter);
+    full_note_rate(a->output, b->filter, false);
     kith_plan plan = KITH_PLAN_INIT;
     bool planned = kith_filter_plan_of(b->filter, &plan) == KITH_OK;
     value_text most;

@@ -209,6 +209,7 @@ int command_add(const arguments *a) {
     feed_close(f);
     if (distinct != NULL)
         add_distinct(&c, distinct);
+    full_note_rate(c.path, c.filter, c.store != NULL);
     finish(&c, "added");
     return EXIT_FOUND;
 }

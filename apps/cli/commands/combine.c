@@ -11,6 +11,7 @@
 #include <kith/filter.h>
 
 #include "cli/commands.h"
+#include "cli/commands/full.h"
 #include "cli/files/filters.h"
 #include "cli/files/found.h"
 #include "cli/output/json.h"
@@ -89,6 +90,7 @@ static int combine(const arguments *a, const verb *v) {
     }
     if (lock == LOCK_NONE)
         lock = lock_acquire_for_save(a->output, a);
+    full_note_rate(a->output, into, false);
     filter_save(into, a->output);
     lock_release(lock);
     kith_filter_free(into);

@@ -26,6 +26,8 @@
 #include "cli/output/report.h"
 #include "cli/values.h"
 
+#define NOTED_STORE_BYTES (UINT64_C(16) << 20)
+
 static kith_filter_stats stats_must(const kith_filter *filter) {
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
     kith_status status = kith_filter_stats_of(filter, &stats);
@@ -109,10 +111,12 @@ void fail_no_overflow(const char *name, const kith_filter *filter, full_cause ca
         name, count, text_of_integer((uint64_t)llround(full_keys(filter)), keys));
 }
 
-void full_note_rate(const char *name, const kith_filter *filter) {
-    kith_filter_stats stats = stats_must(filter);
+void full_note_rate(const char *name, const kith_filter *filter, bool is_store) {
+    if (is_store && kith_filter_file_bytes(filter) > NOTED_STORE_BYTES)
+        return;
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
     value_text rate_now, rate;
-    if (stats.rate_now > stats.rate)
+    if (kith_filter_stats_of(filter, &stats) == KITH_OK && stats.rate_now > stats.rate)
         note("%s: its false positive rate is %s, above the %s that it promises, by chance or because of chosen keys",
              name, text_of_rate(stats.rate_now, rate_now), text_of_rate(stats.rate, rate));
 }

@@ -34,7 +34,7 @@ noreturn void fail_static(const char *name);
 noreturn void fail_no_overflow(const char *name, const kith_filter *filter, full_cause cause);
 
 /* Prints a note if the rate of this filter is above the one that it promises. By chance, that is true for at most one
- * in 200 filters. Costs as much as kith_filter_stats_of(). */
-void full_note_rate(const char *name, const kith_filter *filter);
+ * in 200 filters. Costs as much as kith_filter_stats_of(), so it leaves out large stores, which change cheaply. */
+void full_note_rate(const char *name, const kith_filter *filter, bool is_store);
 
 #endif

@@ -623,6 +623,7 @@ int command_uniq(const arguments *given) {
     if (a->state != NULL) {
         w.is_over = true;
         syncs_end();
+        full_note_rate(a->state, w.state.filter, w.state.store != NULL);
         state_close(&w.state);
     } else {
         kith_filter_free(w.filter);
