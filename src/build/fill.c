@@ -42,6 +42,7 @@
 #include "core/parallel.h"
 #include "build/partition.h"
 #include "build/repeats.h"
+#include "handle/handle.h"
 #include "handle/verbs.h"
 
 #define CHUNK_MIN ((size_t)1 << 20)        /* digests (8 MiB): 2,048 per part if there are KITHI_PARTS_MAX parts */
@@ -214,8 +215,7 @@ static kith_status sum_handles(kith_filter *f, part_job *w, unsigned threads, ui
         f->head.fill += w->handles[t].head.fill;
         if (left_out != NULL)
             *left_out += w->left_out[t];
-        if (f->kind->detach != NULL)
-            f->kind->detach(&w->handles[t]);
+        kithi_filter_unbind(&w->handles[t]);
     }
     kithi_filter_forget_crowding(f);
     return check_limits(f);
@@ -260,7 +260,7 @@ static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t
             w.handles[t].head.count = 0;
             w.handles[t].head.fill = 0;
             w.handles[t].crowding = (kithi_crowding){.off = true}; /* other threads change the rest of the body */
-            w.handles[t].state = NULL; /* each handle allocates its own; see `detach` in kind.h */
+            w.handles[t].state = NULL; /* each handle allocates its own; see kithi_scratch */
         }
         status = fill_chunks(&w, allocator, digests, n, threads);
         kith_status sum = sum_handles(f, &w, threads, options->leave_out ? options->left_out : NULL);
@@ -358,9 +358,9 @@ static bool parts_are_faster(const kith_filter *f, bool drop_repeats) {
     return f->head.body_bytes >= PARTS_MIN_BODY && (drop_repeats || f->shape.lines > 1);
 }
 
-/* Returns the filter to which keys are added: the layer, if f is of kind layers and has only one, or f itself. */
+/* Returns the filter to which keys are added: the one inside, if f consists of only one, or f itself. */
 static kith_filter *only_layer_or_self(kith_filter *f) {
-    kith_filter *inner = f->kind->only_layer != NULL ? f->kind->only_layer(f) : NULL;
+    kith_filter *inner = f->operations->only_block(f);
     return inner != NULL ? inner : f;
 }
 

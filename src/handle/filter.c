@@ -288,7 +288,7 @@ kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats)
     made.cells_used = f->head.fill;
     made.layers = 1;
     made.file_bytes = kithi_filter_file_bytes(f);
-    kithi_stats(f, &made);
+    f->operations->stats(f, &made);
     made.load = (double)made.cells_used / (double)made.cells;
     kithi_struct_write(stats, &made);
     return KITH_OK;

@@ -29,10 +29,11 @@ static void set_up(kith_filter *f, const kithi_kind *kind, const kithi_head *hea
                    uint8_t *block, const kith_allocator *allocator) {
     memset(f, 0, sizeof *f);
     f->kind = kind;
+    f->operations = kithi_operations_of(kind);
     f->head = *head;
     f->geometry = kind->lookup->decode(head);
     f->shape = *shape;
-    kithi_verbs_bind(f);
+    f->operations->bind(f);
     f->block = block;
     f->body = block + KITHI_HEADER_BYTES;
     f->allocator = *allocator;
@@ -51,7 +52,7 @@ kith_status kithi_filter_init(kith_filter *f, const kithi_head *head, uint8_t *b
     set_up(f, kind, head, &shape, block, allocator);
     f->writable = true;
     f->verified = true;
-    return kind->init != NULL ? kind->init(f) : KITH_OK;
+    return f->operations->init != NULL ? f->operations->init(f) : KITH_OK;
 }
 
 kith_status kithi_filter_bind_copy(kith_filter *f, const kith_filter *like, uint8_t *block,
@@ -60,7 +61,7 @@ kith_status kithi_filter_bind_copy(kith_filter *f, const kith_filter *like, uint
     f->head.store = (kithi_store_mark){.is_store = false}; /* a copy of a store's snapshot is an ordinary filter */
     f->writable = true;
     f->verified = true;
-    return f->kind->attach != NULL ? f->kind->attach(f, like, KITH_OPEN_DEFAULT) : KITH_OK;
+    return f->operations->attach != NULL ? f->operations->attach(f, like, KITH_OPEN_DEFAULT) : KITH_OK;
 }
 
 kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_bytes, unsigned flags,
@@ -91,7 +92,7 @@ kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_byt
     set_up(f, kind, &head, &shape, block, allocator);
     f->sealed = true;
     f->verified = !lazy;
-    status = kind->attach != NULL ? kind->attach(f, NULL, flags) : KITH_OK;
+    status = f->operations->attach != NULL ? f->operations->attach(f, NULL, flags) : KITH_OK;
     if (status != KITH_OK)
         return status;
     if (!lazy && kithi_filter_check(f) != NULL) {
@@ -102,16 +103,15 @@ kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_byt
 }
 
 void kithi_filter_unbind(kith_filter *f) {
-    if (f->kind->detach != NULL)
-        f->kind->detach(f);
+    f->operations->detach(f);
 }
 
 void kithi_filter_seal(kith_filter *f) {
     if (f->sealed)
         return;
     assert(f->block_bytes == kithi_filter_file_bytes(f)); /* the body has one part */
-    if (f->kind->seal != NULL)
-        f->kind->seal(f);
+    if (f->operations->seal != NULL)
+        f->operations->seal(f);
     kithi_block_seal(f->block, &f->head);
     f->sealed = true;
     atomic_store_explicit(&f->changing, false, memory_order_relaxed);
@@ -121,15 +121,15 @@ const char *kithi_filter_check(const kith_filter *f) {
     bool grows = (f->shape.capabilities & KITH_CAN_GROW) != 0;
     if (!grows && f->head.count > f->head.capacity)
         return "the count is past the capacity";
-    return kithi_check(f);
+    return f->operations->check(f);
 }
 
 kith_status kithi_filter_verify(const kith_filter *f) {
     if (f->verified)
         return KITH_OK;
     kith_status status = kithi_body_verify(f->block, &f->head);
-    if (status == KITH_OK && f->kind->verify != NULL)
-        status = f->kind->verify(f);
+    if (status == KITH_OK && f->operations->verify != NULL)
+        status = f->operations->verify(f);
     if (status == KITH_OK && kithi_filter_check(f) != NULL)
         status = KITH_E_CORRUPT;
     return status;
@@ -143,14 +143,6 @@ kith_status kithi_filter_writable(kith_filter *f) {
     kith_status status = kithi_filter_verify(f);
     f->verified = status == KITH_OK;
     return status;
-}
-
-/* Sets `parts` to the pieces of memory that the body consists of; returns how many there are. */
-static size_t body_parts(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]) {
-    if (f->kind->parts != NULL)
-        return f->kind->parts(f, parts);
-    parts[0] = (kithi_part){f->body, (size_t)f->head.body_bytes};
-    return 1;
 }
 
 /* The notes inside the block; NULL if there are none. */
@@ -240,7 +232,7 @@ static kith_status create_empty_like(const kith_filter *like, uint64_t held, uin
     head.count = 0;
     head.fill = 0;
     head.store = (kithi_store_mark){.is_store = false};
-    kith_status status = like->kind->empty_head != NULL ? like->kind->empty_head(&head) : KITH_OK;
+    kith_status status = like->operations->empty_head != NULL ? like->operations->empty_head(&head) : KITH_OK;
     if (status != KITH_OK)
         return status;
     head.notes_bytes = notes_bytes;
@@ -272,7 +264,7 @@ static kith_status clone_resizing_notes(const kith_filter *from, uint64_t notes_
     if (status != KITH_OK)
         return status;
     kithi_part parts[KITHI_BODY_PARTS_MAX];
-    size_t count = body_parts(from, parts);
+    size_t count = from->operations->parts(from, parts);
     uint8_t *at = block + KITHI_HEADER_BYTES; /* the copy is not sealed, so header and checksums need no copying */
     for (size_t i = 0; i < count; i++) {
         memcpy(at, parts[i].bytes, parts[i].byte_count);
@@ -331,14 +323,7 @@ kith_status kith_filter_clear(kith_filter *f) {
     if (status != KITH_OK)
         return status;
     f->sealed = false;
-    if (f->kind->empty_head == NULL) {
-        memset(f->body, 0, (size_t)f->head.body_bytes);
-        f->head.count = 0;
-        f->head.fill = 0;
-        kithi_filter_forget_crowding(f);
-        return KITH_OK;
-    }
-    if (f->kind->clear != NULL && f->kind->clear(f))
+    if (f->operations->clear(f))
         return KITH_OK;
     uint64_t notes_bytes = f->head.notes_bytes;
     kith_filter *empty;
@@ -421,7 +406,7 @@ kith_status kith_filter_bytes(kith_filter *f, const void **bytes, size_t *byte_c
     assert(f != NULL && bytes != NULL && byte_count != NULL);
     kithi_part parts[KITHI_BODY_PARTS_MAX];
     kith_status status = verify_for_output(f);
-    if (status == KITH_OK && body_parts(f, parts) > 1)
+    if (status == KITH_OK && f->operations->parts(f, parts) > 1)
         status = join_parts(f);
     if (status != KITH_OK)
         return status;
@@ -453,7 +438,7 @@ static kith_status open_file_parts(kith_filter *f, bool seal_parts, file_parts *
     kith_status status = verify_for_output(f);
     if (status != KITH_OK)
         return status;
-    size_t body_count = body_parts(f, body);
+    size_t body_count = f->operations->parts(f, body);
     if (body_count == 1) {
         kithi_filter_seal(f);
         p->part[p->count++] = (kithi_part){f->block, (size_t)f->block_bytes};
@@ -463,8 +448,8 @@ static kith_status open_file_parts(kith_filter *f, bool seal_parts, file_parts *
     p->checksums = kithi_allocate(&f->allocator, p->checksums_bytes);
     if (p->checksums == NULL)
         return KITH_E_MEMORY;
-    if (f->kind->seal != NULL)
-        f->kind->seal(f);
+    if (f->operations->seal != NULL)
+        f->operations->seal(f);
     if (seal_parts)
         kithi_parts_seal(f->block, body, p->checksums, &f->head);
     p->part[p->count++] = (kithi_part){f->block, KITHI_HEADER_BYTES};
@@ -556,8 +541,8 @@ kith_status kith_filter_relocate(kith_filter *f, kith_move move, void *context) 
     uint8_t *block = move(context, f->block, (size_t)f->block_bytes);
     f->block = block;
     f->body = block + body_at;
-    if (f->kind->relocate != NULL)
-        f->kind->relocate(f, move, context);
+    if (f->operations->relocate != NULL)
+        f->operations->relocate(f, move, context);
     return KITH_OK;
 }
 
@@ -568,7 +553,5 @@ uint64_t kith_filter_memory(const kith_filter *f) {
     uint64_t bytes = sizeof *f;
     if (f->backing == KITHI_BACKING_HEAP)
         bytes += f->block_bytes;
-    if (f->kind->state_bytes != NULL)
-        bytes += f->kind->state_bytes(f);
-    return bytes;
+    return bytes + f->operations->memory(f);
 }

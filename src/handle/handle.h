@@ -28,7 +28,7 @@ static inline uint64_t kithi_filter_file_bytes(const kith_filter *f) {
  *             KITH_OPEN_LAZY, only the header, the notes and the headers of layers
  * bind_copy   binds f to a block into which the body of `like` was copied. The header comes from the handle `like`,
  *             because the one in its block may be outdated
- * unbind      frees what the kind has allocated for the handle */
+ * unbind      frees `state` */
 kith_status kithi_filter_init(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator);
 kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_bytes, unsigned flags,
                               const kith_allocator *allocator);
@@ -69,7 +69,7 @@ kith_status kithi_filter_verify(const kith_filter *f);
 /* Writes header and checksums of the current state into the block. The body must have only one part. */
 void kithi_filter_seal(kith_filter *f);
 
-/* Like kithi_check() in verbs.h, but also checks that the count is not above the capacity, unless the filter grows. */
+/* Like `check` in verbs.h, but also checks that the count is not above the capacity, unless the filter grows. */
 const char *kithi_filter_check(const kith_filter *f);
 
 #endif

@@ -16,12 +16,12 @@ static_assert(sizeof((kith_filter_parameters *)NULL)->values == sizeof((kithi_he
 
 bool kith_filter_look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
     assert(f != NULL && report != NULL);
-    return kithi_look(f, digest, report, context);
+    return f->operations->look(f, digest, report, context);
 }
 
 uint64_t kith_filter_cell(const kith_filter *f, uint64_t cell) {
     assert(f != NULL && cell < f->shape.cells);
-    return kithi_cell(f, cell);
+    return f->operations->cell(f, cell);
 }
 
 kith_status kith_filter_make(const kith_filter_parameters *p, const kith_allocator *allocator, kith_filter **filter) {

@@ -214,6 +214,7 @@ static kith_filter bare_handle(const kithi_kind *kind, const kithi_head *head, c
     kith_filter f;
     memset(&f, 0, sizeof f);
     f.kind = kind;
+    f.operations = kithi_operations_of(kind);
     f.head = *head;
     f.geometry = kind->lookup->decode(head);
     f.shape = *shape;
@@ -226,12 +227,8 @@ static kith_filter bare_handle(const kithi_kind *kind, const kithi_head *head, c
 static kith_status salvage_by_kind(pages *p, const kithi_kind *kind, const kithi_shape *shape, kithi_head *head,
                                    kithi_salvage *s) {
     kithi_damage damage = {p->state, p->count, 0, s};
-    if (kind->repair.salvage == NULL) {
-        s->keys_at_risk = head->count;
-        return KITH_OK;
-    }
     kith_filter f = bare_handle(kind, head, shape, p->block, s->allocator);
-    kith_status status = kind->repair.salvage(&f, &damage);
+    kith_status status = f.operations->salvage(&f, &damage);
     head->count = f.head.count;
     head->fill = f.head.fill;
     s->keys_at_risk = damage.keys_at_risk;
@@ -254,9 +251,9 @@ static kith_status salvage_pages(pages *p, uint64_t body_present, const kithi_ki
     bool is_whole = s->pages_damaged == s->pages_restored && s->pages_unsure == 0;
     kith_status status = is_whole ? KITH_OK : salvage_by_kind(p, kind, shape, head, s);
     /* The count in a header that was planned again is only an estimate. */
-    if (status == KITH_OK && s->header_lost && kind->repair.recount != NULL) {
+    if (status == KITH_OK && s->header_lost) {
         kith_filter f = bare_handle(kind, head, shape, p->block, s->allocator);
-        kind->repair.recount(&f);
+        f.operations->recount(&f);
         head->count = f.head.count;
         head->fill = f.head.fill;
     }
@@ -301,7 +298,6 @@ kith_status kithi_salvage_body(uint8_t *block, uint64_t block_bytes, uint64_t pr
 }
 
 void kithi_filter_recount(kith_filter *f) {
-    if (f->kind->repair.recount != NULL)
-        f->kind->repair.recount(f);
+    f->operations->recount(f);
     f->sealed = false;
 }

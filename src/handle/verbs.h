@@ -1,31 +1,70 @@
-/* verbs.h: calls the operations of a kind (its verbs: has, add, remove, …), with defaults for those that a kind may
- * leave out.
+/* verbs.h: what can be done with a handle, whether its filter is one block or consists of several.
  *
- * Call the functions below and not those of kithi_kind and kithi_kernels (kind.h), which may be NULL. A handle uses one
- * kithi_kernels of its kind, the first of these whose `has` is not NULL:
- *
- *     usual[cpu]                       if is_usual() returns true; cpu is the instruction set in use
- *     kernels[cpu]
- *     kernels[KITHI_CPU_PORTABLE]
- *
- * The defaults for functions that are NULL in the chosen one are:
- *
- *     in kithi_kernels
- *     add, remove, copies              those of kernels[KITHI_CPU_PORTABLE]
- *     has_many, add_many, remove_many  a loop over has, add and remove
- *
- *     in kithi_kind
- *     look                             has, without reporting a cell
- *     cell                             0
- *     stats                            rate_now is the expected rate of the current number of keys
- *     check                            the body of a filter without keys is all 0 */
+ * A handle has one of two sets of operations, chosen when it is bound (handle.c): kithi_one_block (one_block.c), which
+ * calls the kind of the filter, or kithi_many_blocks (layers/layers.c), which calls the handles of the filters inside.
+ * Operations on keys are in kith_filter.verbs, so that each takes only one indirect jump. */
 #ifndef KITHI_VERBS_H
 #define KITHI_VERBS_H
 
 #include "kinds/kind.h"
 
-/* Chooses the functions of a handle for the instruction set in use. Called once, when the handle is bound. */
-void kithi_verbs_bind(kith_filter *f);
+/* Those that may be NULL do nothing then.
+ *
+ * bind         sets f->verbs, for the instruction set in use
+ * init         writes the body of an empty filter, if that is not all zeros, and creates `state`; attach is not called
+ *              for a new filter. May be NULL
+ * attach       creates `state` for a block that holds a filter. The bytes may be hostile; returns KITH_E_CORRUPT or
+ *              another error if they are not valid. `flags` are kith_open_flags. `like`, if not NULL, is the filter
+ *              that the block was copied from. May be NULL
+ * detach       frees `state`
+ * memory       returns the bytes that are allocated for `state`
+ * verify       returns KITH_E_CORRUPT if a checksum inside the body is wrong. Called for a lazily opened body before it
+ *              is changed or copied. May be NULL
+ * seal         seals the filters inside the body, because only their handles have the current count and fill. The
+ *              caller then computes the checksums of the body. May be NULL
+ * parts        sets `parts` to the pieces of memory that the body consists of, in order, and returns how many there
+ *              are: at least 1, at most KITHI_BODY_PARTS_MAX. The first is at `body`. Only a filter that is writable
+ *              and verified has more than one; the bytes in `block` between the first piece and the notes are then
+ *              unused
+ * relocate     after the block has moved to f->block: updates what points into it, and calls `move` for the memory that
+ *              was allocated for pieces of the body. May be NULL
+ * empty_head   changes the header of a filter to that of an empty one of the same kind. body_bytes may change. Returns
+ *              KITH_E_CORRUPT if no empty filter can have these parameters; they may come from a hostile file. May be
+ *              NULL
+ * clear        empties the filter without a new block. Returns false if it cannot; the caller then creates an empty
+ *              filter with the header that `empty_head` gives
+ * only_block   the filter with the cells: f, or the filter inside if there is only one. NULL if there are several
+ * look, cell   see kith_filter_look() and kith_filter_cell()
+ * stats        the caller has set the fields that do not depend on the kind, and computes `load` afterwards
+ * check        returns NULL, or the first broken invariant of the body as a sentence
+ * salvage, recount   see kithi_repair in kinds/kind.h. The handle has no `state` in salvage */
+typedef struct kithi_operations {
+    void (*bind)(kith_filter *f);
+    kith_status (*init)(kith_filter *f);
+    kith_status (*attach)(kith_filter *f, const kith_filter *like, unsigned flags);
+    void (*detach)(kith_filter *f);
+    uint64_t (*memory)(const kith_filter *f);
+    kith_status (*verify)(const kith_filter *f);
+    void (*seal)(kith_filter *f);
+    size_t (*parts)(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]);
+    void (*relocate)(kith_filter *f, kith_move move, void *context);
+    kith_status (*empty_head)(kithi_head *head);
+    bool (*clear)(kith_filter *f);
+    kith_filter *(*only_block)(kith_filter *f);
+    bool (*look)(const kith_filter *f, uint64_t digest, kith_look report, void *context);
+    uint64_t (*cell)(const kith_filter *f, uint64_t cell);
+    void (*stats)(const kith_filter *f, kith_filter_stats *stats);
+    const char *(*check)(const kith_filter *f);
+    kith_status (*salvage)(kith_filter *f, kithi_damage *damage);
+    void (*recount)(kith_filter *f);
+} kithi_operations;
+
+extern const kithi_operations kithi_one_block, kithi_many_blocks;
+
+/* Returns the set for filters of this kind. */
+static inline const kithi_operations *kithi_operations_of(const kithi_kind *kind) {
+    return kind->lookup->has != NULL ? &kithi_one_block : &kithi_many_blocks;
+}
 
 static inline bool kithi_has(const kith_filter *f, uint64_t digest) {
     return f->verbs.has(f, digest);
@@ -62,13 +101,5 @@ static inline kith_status kithi_add_many(kith_filter *f, const uint64_t *digests
 static inline kith_status kithi_remove_many(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
     return f->verbs.remove_many(f, digests, n, done);
 }
-
-/* Like kithi_has(), but calls `report` for each cell that the lookup reads: see kith_filter_look(). */
-bool kithi_look(const kith_filter *f, uint64_t digest, kith_look report, void *context);
-uint64_t kithi_cell(const kith_filter *f, uint64_t cell);
-void kithi_stats(const kith_filter *f, kith_filter_stats *stats);
-
-/* Returns NULL, or the first broken invariant of the body as a sentence. */
-const char *kithi_check(const kith_filter *f);
 
 #endif

@@ -74,6 +74,13 @@ typedef struct kithi_planning {
     kithi_expectation (*expect)(const kithi_head *head, uint64_t n);
 } kithi_planning;
 
+/* Memory that a kind may allocate for adds, as `state` of a handle. It begins with its size, and holds nothing that
+ * must be kept: an add allocates it again if `state` is NULL. A build on several threads gives each thread a copy of the
+ * handle without it. */
+typedef struct kithi_scratch {
+    uint64_t bytes;
+} kithi_scratch;
+
 /* The kernels of a kind are the functions that it may have once per instruction set: those for one key, and the
  * batches, which do what a loop over has, add and remove would do. For KITHI_CPU_PORTABLE, `has` is required, and so is
  * each of the other three that the kind supports; verbs.h, through which kernels are called, has a default for every
@@ -154,8 +161,16 @@ typedef struct kithi_kind {
     bool (*is_usual)(const kithi_geometry *g);
     kithi_kernels usual[KITHI_CPU_COUNT];
 
-    /* ---- All others may be NULL. That means that the kind does not support the operation, that there is nothing to
-     * do, or that verbs.h has a default. ---- */
+    /* The caller has set the fields that do not depend on the kind. The kind sets rate_now and may change others. The
+     * caller then computes `load`. */
+    void (*stats)(const kith_filter *f, kith_filter_stats *stats);
+    /* Returns NULL, or the first broken invariant of the body as a sentence. */
+    const char *(*check)(const kith_filter *f);
+    bool (*look)(const kith_filter *f, uint64_t digest, kith_look report,
+                 void *context); /* like has, but reports each cell that it reads: see kith_filter_look */
+    uint64_t (*cell)(const kith_filter *f, uint64_t cell); /* the value of a cell; cell < shape.cells */
+
+    /* ---- All others may be NULL. That means that the kind does not support the operation. ---- */
 
     kithi_static_build build;
     kithi_shared_adds shared;
@@ -172,13 +187,6 @@ typedef struct kithi_kind {
      * order. */
     uint64_t (*add_cells)(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
                           uint64_t *accepted);
-    /* For a kind that consists of filters of another kind: sets the fields of the shape of a planned filter that
-     * kithi_kind_shape() does not set. */
-    kith_status (*inner_shape)(const kithi_head *head, kithi_shape *shape);
-    kith_filter *(*only_layer)(kith_filter *f); /* for layers: the layer, if there is only one; otherwise NULL */
-    bool (*look)(const kith_filter *f, uint64_t digest, kith_look report,
-                 void *context); /* like has, but reports each cell that it reads: see kith_filter_look */
-    uint64_t (*cell)(const kith_filter *f, uint64_t cell); /* the value of a cell; cell < shape.cells */
     /* Blocked kinds, whose keys can be chosen to crowd some blocks (kinds/shared/crowding.h). `crowded` returns
      * whether the filter is crowded, so that no new key may be added. If `digest` is NULL, it makes a pass over the
      * body to find out. Otherwise it is called before *digest is added to a filter of `count` keys: it makes a spot
@@ -195,47 +203,6 @@ typedef struct kithi_kind {
     kith_status (*merge)(kith_filter *into, const kith_filter *from);
     kith_status (*intersect)(kith_filter *into, const kith_filter *from);
     bool (*subset)(const kith_filter *part, const kith_filter *whole);
-
-    /* The caller has set the fields that do not depend on the kind. The kind sets rate_now and may change others. The
-     * caller then computes `load`. */
-    void (*stats)(const kith_filter *f, kith_filter_stats *stats);
-    /* Returns NULL, or the first broken invariant of the body as a sentence. */
-    const char *(*check)(const kith_filter *f);
-
-    /* For kinds whose body is not an array of cells, or whose handle needs additional memory (`state`).
-     *
-     * empty_head   changes the header of a filter to that of an empty one of the same kind. body_bytes may change.
-     *          Returns KITH_E_CORRUPT if no empty filter can have these parameters; they may come from a hostile file
-     * clear    empties the filter without a new block. Returns false if it cannot; the caller then creates an empty
-     *          filter with the header that `empty_head` gives
-     * init     writes the body of an empty filter, if that is not all zeros, and creates its `state`; attach is not
-     *          called for a new filter
-     * attach   creates `state` for a block that holds a filter. The bytes may be hostile; returns KITH_E_CORRUPT or
-     *          another error if they are not valid. `flags` are kith_open_flags. `like`, if not NULL, is the filter
-     *          that the block was copied from
-     * detach   frees `state`. A build on several threads gives each thread a copy of the handle whose `state` is NULL,
-     *          and detaches the copies at the end. Therefore, in kinds with regions, `state` must hold nothing but
-     *          scratch memory, which an add allocates if `state` is NULL
-     * verify   returns KITH_E_CORRUPT if a checksum inside the body is wrong. Called for a lazily opened body
-     *          before it is changed or copied
-     * seal     seals the filters inside the body, because only their handles have the current count and fill. The
-     *          caller then computes the checksums of the body
-     * parts    sets `parts` to the pieces of memory that the body consists of, in order, and returns how many there
-     *          are: at least 1, at most KITHI_BODY_PARTS_MAX. The first is at `body`. Only a filter that is writable
-     *          and verified has more than one; the bytes in `block` between the first piece and the notes are then
-     *          unused. Without this hook the body is one piece
-     * relocate after the block has moved to f->block: updates what points into it, and calls `move` for the memory that
-     *          the kind has allocated for pieces of the body */
-    kith_status (*empty_head)(kithi_head *head);
-    bool (*clear)(kith_filter *f);
-    kith_status (*init)(kith_filter *f);
-    kith_status (*attach)(kith_filter *f, const kith_filter *like, unsigned flags);
-    void (*detach)(kith_filter *f);
-    uint64_t (*state_bytes)(const kith_filter *f); /* memory that `state` holds */
-    kith_status (*verify)(const kith_filter *f);
-    void (*seal)(kith_filter *f);
-    size_t (*parts)(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]);
-    void (*relocate)(kith_filter *f, kith_move move, void *context);
 } kithi_kind;
 
 /* Where the block of a handle is. */
@@ -274,12 +241,13 @@ typedef struct kithi_crowding {
 
 struct kith_filter {
     const kithi_kind *kind;
-    kithi_kernels verbs; /* the kernels in use; call them through the functions of verbs.h */
+    const struct kithi_operations *operations; /* handle/verbs.h */
+    kithi_kernels verbs;                       /* the kernels in use; call them through the functions of verbs.h */
     kithi_head head;
     kithi_geometry geometry; /* decode(&head) */
     kithi_shape shape;
     uint8_t *body;
-    uint8_t *block; /* header, body, checksums, notes; if the body has several parts, only its first (see `parts`) */
+    uint8_t *block; /* header, body, checksums, notes; if the body has several parts, only its first */
     uint64_t block_bytes;
     kithi_backing backing;
     bool writable;
@@ -292,7 +260,7 @@ struct kith_filter {
     kith_allocator allocator;
     uint64_t max_bytes; /* kith_filter_set_limit; 0: none */
     kithi_crowding crowding;
-    void *state; /* the kind's own; freed by detach */
+    void *state; /* a kithi_scratch, or the filters inside (layers/blocks.h) */
     /* Shared adds: see adder.c. `adders` is the lock bit and, above it, the number of open adders. */
     atomic_uint adders;
     _Atomic uint64_t shared_count;

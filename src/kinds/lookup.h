@@ -38,12 +38,6 @@ typedef struct kithi_shape {
     uint32_t capabilities;
 } kithi_shape;
 
-/* The position of an inner filter in the body that contains it. */
-typedef struct kithi_inner_block {
-    uint64_t at; /* offset in the body */
-    uint64_t bytes;
-} kithi_inner_block;
-
 typedef struct kithi_lookup {
     uint16_t id;         /* stored in files; never reused */
     uint8_t params_mask; /* bit i is set if the kind uses parameter i; parameters that it does not use are 0 in files */
@@ -55,23 +49,13 @@ typedef struct kithi_lookup {
      * `body_bytes`. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
     /* Returns whether a digest may be in the set. The body has the size that shape() computed, but its bytes may be
-     * hostile. NULL for a kind that consists of filters of another kind.
+     * hostile. NULL for `layers`, which consists of filters of another kind: whoever searches them goes through its
+     * directory (layers/lookup.h).
      *
      * If kithi_<kind>_has() is KITHI_INLINE, it is compiled into kith_reader_has(), and so into every caller of that
      * function. Only the kinds with the shortest lookups declare it so. The others declare it static inline, and
      * kith_reader_has() calls another function, which contains the lookups of all kinds. */
     bool (*has)(const kithi_geometry *g, const uint8_t *body, uint64_t digest);
-
-    /* The next three are NULL for kinds that do not consist of filters of another kind.
-     *
-     * inner_kind   returns the id of that kind
-     * inner_block  sets *block to the position of filter number i, counted from 0. Before the call, *block is the
-     *              position of filter i - 1, or all 0 if i is 0. Returns KITH_OK, KITH_E_ABSENT if there is no filter
-     *              i, or KITH_E_CORRUPT
-     * inner_fits   returns whether the header `inner` may be that of filter number i */
-    uint64_t (*inner_kind)(const kithi_head *head);
-    kith_status (*inner_block)(const kithi_head *head, const uint8_t *body, unsigned i, kithi_inner_block *block);
-    bool (*inner_fits)(const kithi_head *head, unsigned i, const kithi_head *inner);
 } kithi_lookup;
 
 #endif

@@ -47,13 +47,27 @@ static bool resolve_kind(const char *name, size_t length, uint64_t *id) {
 kith_status kithi_kind_shape(const kithi_kind *kind, const kithi_head *head, kithi_shape *shape) {
     kith_status status = kind->lookup->shape(head, shape);
     shape->capabilities = kind->info.capabilities;
-    if (status != KITH_OK || kind->lookup->inner_kind == NULL)
+    if (status != KITH_OK || kind->lookup->has != NULL)
         return status;
-    const kithi_kind *inner = kithi_kind_by_id(kind->lookup->inner_kind(head));
+    const kithi_kind *inner = kithi_kind_by_id(kind->lookup->decode(head).layers.inner);
     if (inner == NULL || !inner->lookup->adds)
         return KITH_E_CORRUPT;
     shape->capabilities |= inner->info.capabilities & (KITH_CAN_REMOVE | KITH_CAN_COPIES);
+    kithi_head first = {.kind_id = inner->lookup->id};
+    kithi_shape inside;
+    memcpy(first.params, head->first_params, sizeof first.params);
+    if (kithi_kind_shape(inner, &first, &inside) == KITH_OK) /* never with parameters that are all 0 */
+        kithi_shape_take(&inside, shape);
     return KITH_OK;
+}
+
+void kithi_shape_take(const kithi_shape *inner, kithi_shape *shape) {
+    uint64_t body_bytes = shape->body_bytes;
+    uint32_t capabilities = shape->capabilities;
+    *shape = *inner;
+    shape->body_bytes = body_bytes;
+    shape->capabilities = capabilities;
+    shape->regions = 0;
 }
 
 size_t kithi_inner_kind_option(const kithi_kind *kind) {

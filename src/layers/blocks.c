@@ -26,7 +26,9 @@
 #include "core/bits.h"
 #include "core/hash.h"
 #include "layers/plan.h"
+#include "kinds/registry.h"
 #include "handle/handle.h"
+#include "handle/verbs.h"
 
 static_assert(KITHI_LAYERS_MAX <= KITHI_BODY_PARTS_MAX, "each layer may be a part of the body");
 
@@ -57,15 +59,6 @@ static void enter_in_directory(kith_filter *f, unsigned i, uint64_t block_bytes)
     kithi_store64(f->body + 8 * (size_t)i, block_bytes);
 }
 
-void kithi_layers_set_shape(const kithi_shape *layer, kithi_shape *shape) {
-    uint64_t body_bytes = shape->body_bytes;
-    uint32_t capabilities = shape->capabilities;
-    *shape = *layer;
-    shape->body_bytes = body_bytes;
-    shape->capabilities = capabilities;
-    shape->regions = 0;
-}
-
 kith_status kithi_layers_init(kith_filter *f) {
     kithi_head layer;
     kith_status status = kithi_layers_first_head(&f->head, &layer);
@@ -81,7 +74,7 @@ kith_status kithi_layers_init(kith_filter *f) {
         return status;
     }
     first->backing = KITHI_BACKING_INNER;
-    kithi_layers_set_shape(&first->shape, &f->shape);
+    kithi_shape_take(&first->shape, &f->shape);
     enter_in_directory(f, 0, first->block_bytes);
     layers->in_block = 1;
     layers->in_block_bytes = f->head.body_bytes;
@@ -89,7 +82,7 @@ kith_status kithi_layers_init(kith_filter *f) {
     return KITH_OK;
 }
 
-/* Binds a handle to the block of layer i. `like` and `flags` are those of attach (kind.h). */
+/* Binds a handle to the block of layer i. `like` and `flags` are those of attach (verbs.h). */
 static kith_status bind_layer(const kith_filter *f, const kith_filter *like, unsigned flags, unsigned i, uint8_t *block,
                               uint64_t block_bytes, kith_filter *handle) {
     if (like != NULL) {
@@ -126,7 +119,7 @@ kith_status kithi_layers_attach(kith_filter *f, const kith_filter *like, unsigne
     }
     layers->in_block_bytes = f->head.body_bytes;
     f->state = layers;
-    kithi_layers_set_shape(&layers->layer[0].shape, &f->shape);
+    kithi_shape_take(&layers->layer[0].shape, &f->shape);
     f->shape.cells = 0;
     for (unsigned i = 0; i < count; i++) {
         layers->layer[i].backing = KITHI_BACKING_INNER;
@@ -200,11 +193,9 @@ kith_status kithi_layers_grow(kith_filter *f) {
         kithi_release(&f->allocator, block, block_bytes);
         return status;
     }
-    /* No more keys are added to the previous layer. If its kind has no `attach`, its `state` is only scratch memory for
-     * adds and is freed here. kithi_filter_unbind() does nothing else, so the handle stays valid. */
-    kith_filter *previous = &kithi_layers_of(f)[count - 1];
-    if (previous->kind->attach == NULL)
-        kithi_filter_unbind(previous);
+    /* No more keys are added to the previous layer, so its scratch memory is freed. kithi_filter_unbind() does nothing
+     * else: the handle stays valid. */
+    kithi_filter_unbind(&kithi_layers_of(f)[count - 1]);
     handle.backing = KITHI_BACKING_INNER;
     memcpy(&kithi_layers_of(f)[count], &handle, sizeof handle);
     enter_in_directory(f, count, handle.block_bytes);
@@ -232,12 +223,21 @@ bool kithi_layers_clear(kith_filter *f) {
     return true;
 }
 
-uint64_t kithi_layers_state_bytes(const kith_filter *f) {
+/* The outer checksums cover the inner blocks, but a forged file may have correct outer checksums over inner blocks
+ * whose own checksums are wrong. Such a block would be copied as it is into every file that is saved later. */
+kith_status kithi_layers_verify(const kith_filter *f) {
+    kith_status status = KITH_OK;
+    for (unsigned i = 0; i < kithi_layers_count(f) && status == KITH_OK; i++)
+        status = kithi_body_verify(kithi_layers_of(f)[i].block, &kithi_layers_of(f)[i].head);
+    return status;
+}
+
+uint64_t kithi_layers_memory(const kith_filter *f) {
     const kithi_layers *layers = f->state;
     uint64_t bytes = handles_bytes(layers->allocated);
     for (unsigned i = 0; i < kithi_layers_count(f); i++) {
         const kith_filter *layer = &layers->layer[i];
-        bytes += layer->kind->state_bytes != NULL ? layer->kind->state_bytes(layer) : 0;
+        bytes += layer->operations->memory(layer);
         bytes += i >= layers->in_block ? kithi_layers_padded(layer->block_bytes) : 0;
     }
     return bytes;

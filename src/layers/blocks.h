@@ -24,16 +24,13 @@ static inline unsigned kithi_layers_count(const kith_filter *f) {
  * handle would be exceeded, or KITH_E_MEMORY; the filter is then unchanged. */
 kith_status kithi_layers_grow(kith_filter *f);
 
-/* Sets the fields of *shape that the kind's shape() does not set (see inner_shape in kind.h). `layer` is the shape of
- * the first layer. */
-void kithi_layers_set_shape(const kithi_shape *layer, kithi_shape *shape);
-
-/* The functions of these names in kithi_kind. */
+/* The functions of these names in kithi_operations. */
 kith_status kithi_layers_init(kith_filter *f);
 kith_status kithi_layers_attach(kith_filter *f, const kith_filter *like, unsigned flags);
 void kithi_layers_detach(kith_filter *f);
 bool kithi_layers_clear(kith_filter *f);
-uint64_t kithi_layers_state_bytes(const kith_filter *f);
+uint64_t kithi_layers_memory(const kith_filter *f);
+kith_status kithi_layers_verify(const kith_filter *f);
 size_t kithi_layers_parts(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]);
 void kithi_layers_relocate(kith_filter *f, kith_move move, void *context);
 kith_status kithi_layers_salvage(kith_filter *f, kithi_damage *damage); /* these two are in layers_salvage.c */

@@ -65,21 +65,6 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     return kithi_layers_plan_first(head);
 }
 
-/* kithi_kind_shape() checks the header, and kithi_layers_attach() the directory and the layers. Planning a layer takes
- * long, so what depends on the layers is set later: here for a plan, by kithi_layers_init() and kithi_layers_attach()
- * for a filter. The header of a lazily opened file may have options with which no layer can be planned. That is not an
- * error before check() reports it. */
-static kith_status inner_shape(const kithi_head *head, kithi_shape *shape) {
-    kithi_head first;
-    kithi_shape inside;
-    kith_status status = kithi_layers_first_head(head, &first);
-    if (status == KITH_OK)
-        status = kithi_kind_shape(kithi_kind_by_id(first.kind_id), &first, &inside);
-    if (status == KITH_OK)
-        kithi_layers_set_shape(&inside, shape);
-    return status;
-}
-
 static uint64_t option(const kithi_head *head, unsigned index) {
     kithi_layers_geometry g = kithi_layers_decode(head).layers;
     if (index >= OPTION_COUNT)
@@ -108,15 +93,6 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return sum;
 }
 
-/* The outer checksums cover the inner blocks, but a forged file may have correct outer checksums over inner blocks
- * whose own checksums are wrong. Such a block would be copied as it is into every file that is saved later. */
-static kith_status verify(const kith_filter *f) {
-    kith_status status = KITH_OK;
-    for (unsigned i = 0; i < kithi_layers_count(f) && status == KITH_OK; i++)
-        status = kithi_body_verify(kithi_layers_of(f)[i].block, &kithi_layers_of(f)[i].head);
-    return status;
-}
-
 static void seal(kith_filter *f) {
     for (unsigned i = 0; i < kithi_layers_count(f); i++)
         kithi_filter_seal(&kithi_layers_of(f)[i]);
@@ -130,7 +106,7 @@ static kith_status empty_head(kithi_head *head) {
     return kithi_layers_plan_first(head) == KITH_OK ? KITH_OK : KITH_E_CORRUPT;
 }
 
-static kith_filter *only_layer(kith_filter *f) {
+static kith_filter *only_block(kith_filter *f) {
     return kithi_layers_count(f) == 1 ? kithi_layers_of(f) : NULL;
 }
 
@@ -172,7 +148,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
     for (unsigned i = kithi_layers_count(f); i-- > 0;) {
         const kith_filter *layer = &kithi_layers_of(f)[i];
         s.first_cell -= layer->shape.cells;
-        if (kithi_look(layer, digest, look_shifted, &s))
+        if (layer->operations->look(layer, digest, look_shifted, &s))
             return true;
     }
     return false;
@@ -182,7 +158,7 @@ static uint64_t cell(const kith_filter *f, uint64_t number) {
     const kith_filter *layer = kithi_layers_of(f);
     for (; number >= layer->shape.cells; layer++)
         number -= layer->shape.cells;
-    return kithi_cell(layer, number);
+    return layer->operations->cell(layer, number);
 }
 
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
@@ -382,7 +358,6 @@ static const char *check(const kith_filter *f) {
 }
 
 const kithi_kind kithi_kind_layers = {
-    .lookup = &kithi_lookup_layers,
     .info =
         {
             .name = "layers",
@@ -391,32 +366,31 @@ const kithi_kind kithi_kind_layers = {
             .options = OPTIONS,
             .option_count = OPTION_COUNT,
         },
+    .lookup = &kithi_lookup_layers,
     .plan = {.choose = choose, .option = option, .expect = expect},
-    .inner_shape = inner_shape,
-    .look = look,
-    .cell = cell,
-    .kernels =
-        {
-            [KITHI_CPU_PORTABLE] = {.has_many = has_many,
-                                    .add_many = add_many,
-                                    .remove_many = remove_many,
-                                    .has = has,
-                                    .add = add,
-                                    .remove = remove_one,
-                                    .copies = copies},
-        },
-    .only_layer = only_layer,
-    .stats = stats,
-    .check = check,
-    .empty_head = empty_head,
-    .clear = kithi_layers_clear,
+};
+
+static void bind(kith_filter *f) {
+    f->verbs = (kithi_kernels){has_many, add_many, remove_many, has, add, remove_one, copies};
+}
+
+const kithi_operations kithi_many_blocks = {
+    .bind = bind,
     .init = kithi_layers_init,
     .attach = kithi_layers_attach,
     .detach = kithi_layers_detach,
-    .state_bytes = kithi_layers_state_bytes,
-    .verify = verify,
+    .memory = kithi_layers_memory,
+    .verify = kithi_layers_verify,
     .seal = seal,
     .parts = kithi_layers_parts,
-    .repair = {.salvage = kithi_layers_salvage, .recount = kithi_layers_recount},
     .relocate = kithi_layers_relocate,
+    .empty_head = empty_head,
+    .clear = kithi_layers_clear,
+    .only_block = only_block,
+    .look = look,
+    .cell = cell,
+    .stats = stats,
+    .check = check,
+    .salvage = kithi_layers_salvage,
+    .recount = kithi_layers_recount,
 };

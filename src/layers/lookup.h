@@ -49,16 +49,19 @@ static inline kith_status kithi_layers_shape(const kithi_head *head, kithi_shape
     return KITH_OK;
 }
 
-static inline uint64_t kithi_layers_inner_kind(const kithi_head *head) {
-    return kithi_layers_decode(head).layers.inner;
-}
+/* The position of a layer in the body. */
+typedef struct kithi_inner_block {
+    uint64_t at; /* offset in the body */
+    uint64_t bytes;
+} kithi_inner_block;
 
 /* Returns how many bytes the block of a layer takes in the body, padding included. */
 static inline uint64_t kithi_layers_padded(uint64_t block_bytes) {
     return (block_bytes + 63) & ~UINT64_C(63);
 }
 
-/* Reads the directory: see inner_block in lookup.h. */
+/* Reads the directory: sets *block to the position of layer i. Before the call, *block is the position of layer i - 1,
+ * or all 0 if i is 0. Returns KITH_OK, KITH_E_ABSENT if there is no layer i, or KITH_E_CORRUPT. */
 static inline kith_status kithi_layers_block(const kithi_head *head, const uint8_t *body, unsigned i,
                                              kithi_inner_block *block) {
     block->at = i == 0 ? KITHI_LAYERS_DIRECTORY_BYTES : block->at + kithi_layers_padded(block->bytes);
@@ -118,7 +121,7 @@ static inline double kithi_log2_inverse(double x) {
  *              The factor 0.9 allows plans that keep their rate only on average. */
 static inline bool kithi_layers_fits(const kithi_head *head, unsigned i, const kithi_head *layer) {
     uint64_t capacity;
-    return layer->kind_id == kithi_layers_inner_kind(head) && layer->recipe == 0 && layer->notes_bytes == 0 &&
+    return layer->kind_id == kithi_layers_decode(head).layers.inner && layer->recipe == 0 && layer->notes_bytes == 0 &&
            !layer->store.is_store && kithi_hash_equal_inline(&layer->hash, &head->hash) &&
            kithi_layers_capacity(head, i, &capacity) && layer->capacity == capacity && layer->rate > 0 &&
            layer->rate <= kithi_layers_rate(head, i) * (1 + 1e-9) &&
@@ -126,9 +129,8 @@ static inline bool kithi_layers_fits(const kithi_head *head, unsigned i, const k
 }
 
 static const kithi_lookup kithi_lookup_layers = {
-    KITHI_LAYERS_ID,         KITHI_LAYERS_PARAMS_MASK, true, /* adds */
-    kithi_layers_decode,     kithi_layers_shape,       NULL, /* has */
-    kithi_layers_inner_kind, kithi_layers_block,       kithi_layers_fits,
+    KITHI_LAYERS_ID,     KITHI_LAYERS_PARAMS_MASK, true, /* adds */
+    kithi_layers_decode, kithi_layers_shape,       NULL, /* has */
 };
 
 #endif

@@ -234,9 +234,7 @@ static kith_status plan_named(const kithi_kind *named, const kith_filter_spec *s
 /* ---- which kind is preferred ---- */
 
 static kith_status shape_of(const kithi_head *head, kithi_shape *shape) {
-    const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
-    kith_status status = kithi_kind_shape(kind, head, shape);
-    return status == KITH_OK && kind->inner_shape != NULL ? kind->inner_shape(head, shape) : status;
+    return kithi_kind_shape(kithi_kind_by_id(head->kind_id), head, shape);
 }
 
 /* A faster kind may take this many times the bits per key of the smallest. From 10^4 keys on, `blocked` is 16% to 27%

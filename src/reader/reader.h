@@ -104,8 +104,8 @@ static inline kith_status kithi_reader_check(const uint8_t *block, uint64_t bloc
     status = kithi_head_check(head, lookup->params_mask);
     if (status == KITH_OK)
         status = lookup->shape(head, &shape);
-    if (status == KITH_OK && lookup->inner_kind != NULL) {
-        unsigned inner = kithi_reader_kind(lookup->inner_kind(head));
+    if (status == KITH_OK && lookup->has == NULL) {
+        unsigned inner = kithi_reader_kind(lookup->decode(head).layers.inner);
         if (inner == KITHI_READER_KINDS || !kithi_reader_lookups[inner]->adds)
             status = KITH_E_CORRUPT;
     }
@@ -153,15 +153,14 @@ static inline kith_status kithi_reader_walk(const uint8_t *block, uint64_t block
         reader->block = block;
         reader->body_bytes = head.body_bytes;
     }
-    const kithi_lookup *lookup = kithi_reader_lookups[kind];
-    if (lookup->inner_block == NULL)
+    if (kithi_reader_lookups[kind]->has != NULL)
         return kithi_reader_add_part(reader, 0, kind, &head, block);
     const uint8_t *body = block + KITHI_HEADER_BYTES;
-    for (unsigned i = 0; (status = lookup->inner_block(&head, body, i, &at)) == KITH_OK; i++) {
-        /* inner_fits() comes before kithi_reader_check(), which accepts any kind: inner_fits() rejects a block that is
-         * not of the kind that the outer header names. */
+    for (unsigned i = 0; (status = kithi_layers_block(&head, body, i, &at)) == KITH_OK; i++) {
+        /* kithi_layers_fits() comes before kithi_reader_check(), which accepts any kind: it rejects a block that is not
+         * of the kind that the outer header names. */
         if (kithi_header_read_inline(body + at.at, at.bytes, &inner) != KITH_OK ||
-            !lookup->inner_fits(&head, i, &inner) ||
+            !kithi_layers_fits(&head, i, &inner) ||
             kithi_reader_check(body + at.at, at.bytes, &inner, &kind) != KITH_OK)
             return KITH_E_CORRUPT;
         status = kithi_reader_add_part(reader, i, kind, &inner, body + at.at);

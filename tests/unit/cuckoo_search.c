@@ -102,7 +102,7 @@ TEST(no_add_to_an_attacked_region_visits_more_slots_than_the_plan_says) {
         CHECK(s != NULL);
         printf("shows: %s, %" PRIu64 " keys for a region of %" PRIu64
                " slots: an add visits at most %u slots, planned %" PRIu64 "; %" PRIu64 " KiB of memory\n",
-               l->name, accepted, l->slots, s->visited_max, most, s->bytes >> 10);
+               l->name, accepted, l->slots, s->visited_max, most, s->scratch.bytes >> 10);
         CHECK(s->visited_max <= most);
         uint64_t before = l->b != 0 ? 0 : l->slots < 4096 ? l->slots - 1 : 4096; /* visited by the short search */
         if (l->slots > KITHI_FIT_SEARCH_SLOTS) {
@@ -115,7 +115,7 @@ TEST(no_add_to_an_attacked_region_visits_more_slots_than_the_plan_says) {
             CHECK_EQ_U64(most, before + 2 * places * place_slots(l));
         }
         CHECK((s->table != NULL) == (l->slots > 1 << 18));
-        CHECK(s->bytes <= 700000);
+        CHECK(s->scratch.bytes <= 700000);
         const char *reason = "";
         if (kith_filter_check(f, &reason) != KITH_OK)
             CHECK_FAIL("%s: %s", l->name, reason);
@@ -220,7 +220,7 @@ static kithi_search *hashed_search(const kith_filter *f) {
              bytes = sizeof *s + ENTRIES * sizeof *s->table + limit * sizeof *s->queue;
     CHECK((s = kithi_allocate(&f->allocator, bytes)) != NULL);
     s->limit = limit;
-    s->bytes = bytes;
+    s->scratch.bytes = bytes;
     s->table = (uint64_t *)(s + 1);
     s->table_mask = ENTRIES - 1;
     s->queue = (kithi_search_item *)(s->table + ENTRIES);

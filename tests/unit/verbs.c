@@ -27,12 +27,8 @@ static kith_filter *reduced_filter(const char *kind) {
     portable->add_many = NULL;
     portable->remove_many = NULL;
     reduced.is_usual = NULL;
-    reduced.look = NULL;
-    reduced.cell = NULL;
-    reduced.stats = NULL;
-    reduced.check = NULL;
     filter->kind = &reduced;
-    kithi_verbs_bind(filter);
+    filter->operations->bind(filter);
     return filter;
 }
 
@@ -114,32 +110,6 @@ TEST(removals_one_by_one_stop_at_the_first_failure) {
     CHECK_STATUS(filter->verbs.remove_many(filter, digests + 7, DIGESTS - 7, &done), KITH_E_ABSENT);
     CHECK_EQ_U64(done, 3);
     CHECK_EQ_U64(kith_filter_count(filter), 0);
-    kith_filter_free(filter);
-}
-
-TEST(a_kind_without_introspection_has_expected_statistics_and_no_cells) {
-    kith_filter *filter = reduced_filter("bloom");
-    uint64_t digest = 77;
-    bool was_new;
-    CHECK(!kithi_look(filter, digest, NULL, NULL));
-    CHECK_OK(kith_filter_add_digest(filter, digest, &was_new));
-    CHECK(was_new && kithi_look(filter, digest, NULL, NULL));
-    CHECK_EQ_U64(kithi_cell(filter, 0), 0);
-    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
-    kithi_stats(filter, &stats);
-    CHECK(stats.rate_now == filter->kind->plan.expect(&filter->head, 1).rate && stats.rate_now > 0);
-    kith_filter_free(filter);
-}
-
-/* Without keys the body is zero. */
-TEST(a_kind_without_a_check_has_a_default_one) {
-    kith_filter *filter = reduced_filter("bloom");
-    CHECK(kithi_check(filter) == NULL);
-    CHECK_OK(kith_filter_add_digest(filter, 1, NULL));
-    CHECK(kithi_check(filter) == NULL);
-    filter->head.count = 0;
-    const char *broken = kithi_check(filter);
-    CHECK(broken != NULL && strcmp(broken, "the filter has no keys, but its body is not zero") == 0);
     kith_filter_free(filter);
 }
 

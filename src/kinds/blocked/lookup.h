@@ -46,15 +46,8 @@ KITHI_INLINE bool kithi_blocked_has(const kithi_geometry *g, const uint8_t *body
 }
 
 static const kithi_lookup kithi_lookup_blocked = {
-    KITHI_BLOCKED_ID,
-    KITHI_LANES_PARAMS_MASK,
-    true, /* adds */
-    kithi_lanes_decode,
-    kithi_blocked_shape,
-    kithi_blocked_has,
-    NULL, /* inner_kind */
-    NULL, /* inner_block */
-    NULL, /* inner_fits */
+    KITHI_BLOCKED_ID,   KITHI_LANES_PARAMS_MASK, true, /* adds */
+    kithi_lanes_decode, kithi_blocked_shape,     kithi_blocked_has,
 };
 
 #endif

@@ -45,15 +45,8 @@ static inline bool kithi_blocked_counting_has(const kithi_geometry *g, const uin
 }
 
 static const kithi_lookup kithi_lookup_blocked_counting = {
-    KITHI_BLOCKED_COUNTING_ID,
-    KITHI_LANES_PARAMS_MASK,
-    true, /* adds */
-    kithi_lanes_decode,
-    kithi_blocked_counting_shape,
-    kithi_blocked_counting_has,
-    NULL, /* inner_kind */
-    NULL, /* inner_block */
-    NULL, /* inner_fits */
+    KITHI_BLOCKED_COUNTING_ID, KITHI_LANES_PARAMS_MASK,      true, /* adds */
+    kithi_lanes_decode,        kithi_blocked_counting_shape, kithi_blocked_counting_has,
 };
 
 #endif

@@ -24,15 +24,8 @@ static inline bool kithi_bloom_has(const kithi_geometry *g, const uint8_t *body,
 }
 
 static const kithi_lookup kithi_lookup_bloom = {
-    KITHI_BLOOM_ID,
-    KITHI_SLICES_PARAMS_MASK,
-    true, /* adds */
-    kithi_slices_decode,
-    kithi_bloom_shape,
-    kithi_bloom_has,
-    NULL, /* inner_kind */
-    NULL, /* inner_block */
-    NULL, /* inner_fits */
+    KITHI_BLOOM_ID,      KITHI_SLICES_PARAMS_MASK, true, /* adds */
+    kithi_slices_decode, kithi_bloom_shape,        kithi_bloom_has,
 };
 
 #endif

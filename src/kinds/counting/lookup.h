@@ -45,15 +45,8 @@ static inline bool kithi_counting_has(const kithi_geometry *g, const uint8_t *bo
 }
 
 static const kithi_lookup kithi_lookup_counting = {
-    KITHI_COUNTING_ID,
-    KITHI_COUNTING_PARAMS_MASK,
-    true, /* adds */
-    kithi_counting_decode,
-    kithi_counting_shape,
-    kithi_counting_has,
-    NULL, /* inner_kind */
-    NULL, /* inner_block */
-    NULL, /* inner_fits */
+    KITHI_COUNTING_ID,     KITHI_COUNTING_PARAMS_MASK, true, /* adds */
+    kithi_counting_decode, kithi_counting_shape,       kithi_counting_has,
 };
 
 #endif

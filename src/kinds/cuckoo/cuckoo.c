@@ -300,6 +300,4 @@ const kithi_kind kithi_kind_cuckoo = {
     .stats = stats,
     .check = check,
     .repair = {.salvage = salvage, .recount = recount},
-    .detach = kithi_cf_detach,
-    .state_bytes = kithi_cf_state_bytes,
 };

@@ -97,15 +97,8 @@ KITHI_INLINE bool kithi_cuckoo_has(const kithi_geometry *g, const uint8_t *body,
 }
 
 static const kithi_lookup kithi_lookup_cuckoo = {
-    KITHI_CUCKOO_ID,
-    KITHI_CUCKOO_PARAMS_MASK,
-    true, /* adds */
-    kithi_cuckoo_decode_head,
-    kithi_cuckoo_shape,
-    kithi_cuckoo_has,
-    NULL, /* inner_kind */
-    NULL, /* inner_block */
-    NULL, /* inner_fits */
+    KITHI_CUCKOO_ID,          KITHI_CUCKOO_PARAMS_MASK, true, /* adds */
+    kithi_cuckoo_decode_head, kithi_cuckoo_shape,       kithi_cuckoo_has,
 };
 
 #endif

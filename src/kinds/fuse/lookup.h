@@ -140,15 +140,8 @@ static inline bool kithi_fuse_has(const kithi_geometry *g, const uint8_t *body, 
 }
 
 static const kithi_lookup kithi_lookup_fuse = {
-    KITHI_FUSE_ID,
-    KITHI_FUSE_PARAMS_MASK,
-    false, /* adds */
-    kithi_fuse_decode,
-    kithi_fuse_shape,
-    kithi_fuse_has,
-    NULL, /* inner_kind */
-    NULL, /* inner_block */
-    NULL, /* inner_fits */
+    KITHI_FUSE_ID,     KITHI_FUSE_PARAMS_MASK, false, /* adds */
+    kithi_fuse_decode, kithi_fuse_shape,       kithi_fuse_has,
 };
 
 #endif

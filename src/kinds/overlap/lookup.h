@@ -80,15 +80,8 @@ static inline bool kithi_overlap_has(const kithi_geometry *g, const uint8_t *bod
 }
 
 static const kithi_lookup kithi_lookup_overlap = {
-    KITHI_OVERLAP_ID,
-    KITHI_OVERLAP_PARAMS_MASK,
-    true, /* adds */
-    kithi_overlap_decode_head,
-    kithi_overlap_shape,
-    kithi_overlap_has,
-    NULL, /* inner_kind */
-    NULL, /* inner_block */
-    NULL, /* inner_fits */
+    KITHI_OVERLAP_ID,          KITHI_OVERLAP_PARAMS_MASK, true, /* adds */
+    kithi_overlap_decode_head, kithi_overlap_shape,       kithi_overlap_has,
 };
 
 #endif

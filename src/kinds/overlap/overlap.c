@@ -244,6 +244,4 @@ const kithi_kind kithi_kind_overlap = {
     .stats = stats,
     .check = check,
     .repair = {.salvage = salvage, .recount = recount},
-    .detach = kithi_cf_detach,
-    .state_bytes = kithi_cf_state_bytes,
 };

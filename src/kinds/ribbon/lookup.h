@@ -232,15 +232,8 @@ static inline bool kithi_ribbon_has(const kithi_geometry *g, const uint8_t *body
 }
 
 static const kithi_lookup kithi_lookup_ribbon = {
-    KITHI_RIBBON_ID,
-    KITHI_RIBBON_PARAMS_MASK,
-    false, /* adds */
-    kithi_ribbon_decode,
-    kithi_ribbon_shape,
-    kithi_ribbon_has,
-    NULL, /* inner_kind */
-    NULL, /* inner_block */
-    NULL, /* inner_fits */
+    KITHI_RIBBON_ID,     KITHI_RIBBON_PARAMS_MASK, false, /* adds */
+    kithi_ribbon_decode, kithi_ribbon_shape,       kithi_ribbon_has,
 };
 
 #endif

@@ -5,18 +5,6 @@
 
 #include "kinds/shared/cuckoo_search.h"
 
-void kithi_cf_detach(kith_filter *f) {
-    kithi_search *s = f->state;
-    if (s != NULL)
-        kithi_release(&f->allocator, s, s->bytes);
-    f->state = NULL;
-}
-
-uint64_t kithi_cf_state_bytes(const kith_filter *f) {
-    const kithi_search *s = f->state;
-    return s != NULL ? s->bytes : 0;
-}
-
 /* Returns whether all bits between the last slot of a region and its stash are 0. */
 static bool spare_is_clear(const kith_filter *f, const uint8_t *region, uint64_t region_slots) {
     uint64_t first_bit = region_slots * f->geometry.cf.slot_bits;

@@ -159,13 +159,10 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
     stats->rate_now = distinct / combinations;
 }
 
-/* The functions check, salvage, recount, detach and state_bytes of kithi_kind. `state` is the memory of the search
- * (kithi_search in cuckoo_search.h). */
+/* The functions check, salvage and recount of kithi_kind. */
 const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f);
 kith_status kithi_cf_salvage(const kithi_cf_layout *layout, kith_filter *f, kithi_damage *damage);
 void kithi_cf_recount(const kithi_cf_layout *layout, kith_filter *f);
-void kithi_cf_detach(kith_filter *f);
-uint64_t kithi_cf_state_bytes(const kith_filter *f);
 
 /* choose and expect of the cuckoo kinds. slot_bits 0 means as many as the rate needs. */
 kith_status kithi_cf_choose(kithi_fit_layout fit, const kithi_request *request, unsigned slot_bits, kithi_head *head);

@@ -63,13 +63,13 @@ typedef struct kithi_search_item {
 } kithi_search_item;
 
 typedef struct kithi_search {
-    uint64_t limit; /* the number of places that the queue has space for */
+    kithi_scratch scratch; /* the size of this allocation; the arrays follow the struct */
+    uint64_t limit;        /* the number of places that the queue has space for */
     kithi_search_item *queue;
     uint64_t *seen;        /* a bitmap; NULL if there is a hash table */
     uint64_t *tried;       /* the same; also NULL in cuckoo */
     uint64_t *table;       /* hash table of both sets; NULL if there are bitmaps */
     uint64_t table_mask;   /* the size of the table, a power of two, minus 1 */
-    uint64_t bytes;        /* size of this allocation; the arrays follow the struct */
     uint32_t window_items; /* the most items that the short search may queue; 0: there is no short search */
     uint32_t round;        /* number of the current search, which is part of the entries of the hash table */
     uint32_t examined;     /* the number of places whose entries the last search examined */
@@ -130,7 +130,7 @@ static inline kithi_search *kithi_search_new(const kithi_cf_layout *layout, cons
     uint64_t *sets = (uint64_t *)(s + 1);
     s->round = 1;
     s->limit = limit;
-    s->bytes = bytes;
+    s->scratch.bytes = bytes;
     s->seen = words != 0 ? sets : NULL;
     s->tried = words != 0 && layout->windows ? sets + words : NULL;
     s->table = words != 0 ? NULL : sets;
