@@ -113,6 +113,7 @@ static kith_status clear_part(kith_filter *f, part_memory part) {
     if (part.bytes == 0)
         return kith_filter_clear(f);
     memset(part.at, 0, (size_t)part.bytes);
+    kithi_before_fill(f, false);
     return KITH_OK;
 }
 
@@ -143,7 +144,6 @@ static kith_status add_without_repeats(kith_filter *f, part_memory part, const u
     if (status == KITH_OK) {
         f->head.count = count;
         f->head.fill = fill;
-        kithi_filter_forget_crowding(f);
         f->sealed = false;
         status = add_in_order(f, copy != NULL ? copy : digests, kept, left_out, &done);
     }
@@ -217,7 +217,7 @@ static kith_status sum_handles(kith_filter *f, part_job *w, unsigned threads, ui
             *left_out += w->left_out[t];
         kithi_filter_unbind(&w->handles[t]);
     }
-    kithi_filter_forget_crowding(f);
+    kithi_after_fill(f, false);
     return check_limits(f);
 }
 
@@ -259,8 +259,8 @@ static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t
             w.handles[t] = *f;
             w.handles[t].head.count = 0;
             w.handles[t].head.fill = 0;
-            w.handles[t].crowding = (kithi_crowding){.off = true}; /* other threads change the rest of the body */
-            w.handles[t].state = NULL; /* each handle allocates its own; see kithi_scratch */
+            kithi_before_fill(&w.handles[t], false); /* other threads change the rest of the body */
+            w.handles[t].state = NULL;               /* each handle allocates its own; see kithi_scratch */
         }
         status = fill_chunks(&w, allocator, digests, n, threads);
         kith_status sum = sum_handles(f, &w, threads, options->leave_out ? options->left_out : NULL);
@@ -365,14 +365,7 @@ static kith_filter *only_layer_or_self(kith_filter *f) {
 }
 
 kith_status kithi_fill_judge(kith_filter *f, kith_status status) {
-    kith_filter *inner = only_layer_or_self(f);
-    /* As long as the limits are not set, the result false of crowded() is certain, but true is not (kind.h). Hardly any
-     * filter is crowded, so the limits are rarely needed. In small filters, computing them takes longer than the pass
-     * over the body. */
-    if (status != KITH_OK || inner->kind->crowded == NULL || !inner->kind->crowded(inner, NULL, 0, false))
-        return status;
-    inner->kind->set_crowding_limits(inner);
-    return inner->kind->crowded(inner, NULL, 0, false) ? KITH_E_FULL : KITH_OK;
+    return kithi_after_fill(only_layer_or_self(f), status == KITH_OK) ? KITH_E_FULL : status;
 }
 
 /* If it is faster, fills by parts or by ranges, sets *status and returns true. Otherwise changes nothing and returns
@@ -382,7 +375,7 @@ static bool fill_split(kith_filter *f, const uint64_t *digests, size_t n, const 
     kith_filter *inner = only_layer_or_self(f);
     /* If the only layer may become full, or crowded by chosen keys, another one has to be appended, which only adds in
      * order do. */
-    bool may_grow = inner != f && (n > inner->head.capacity - inner->head.count || inner->kind->crowded != NULL);
+    bool may_grow = inner != f && (n > inner->head.capacity - inner->head.count || inner->kind->after_fill != NULL);
     if (n < KITHI_FILL_SPLIT_MIN || (may_grow && !options->again))
         return false;
     uint64_t regions = inner->shape.regions, before = inner->head.count;
@@ -480,11 +473,8 @@ kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n
      * make spot checks in each of them. */
     if (inner == f || n <= inner->head.capacity) {
         inner->sealed = false;
-        inner->crowding.off = true;
-        status = kithi_add_many(inner, digests, n, NULL, &done);
-        inner->crowding.off = false;
-        kithi_filter_forget_crowding(inner);
-        status = kithi_fill_judge(f, status);
+        kithi_before_fill(inner, false);
+        status = kithi_fill_judge(f, kithi_add_many(inner, digests, n, NULL, &done));
     }
     if (inner == f)
         return status;

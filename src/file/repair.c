@@ -216,11 +216,10 @@ static kith_status repair_file(repair *r) {
     r->report.pages_unsure = found.pages_unsure;
     r->report.keys_at_risk = found.keys_at_risk;
     r->is_exact = found.pages_damaged == found.pages_restored && found.pages_unsure == 0;
-    /* In the blocked kinds, the repair has set all cells of the damaged pages that it could not restore, so their
-     * blocks are crowded (kinds/shared/crowding.h). The keys of the journal must not be refused because of that.
-     * finish() ends this exception. */
-    if (status == KITH_OK)
-        r->filter->crowding.off = found.pages_damaged != found.pages_restored;
+    /* The repair may have set all cells of the damaged pages that it could not restore. The keys of the journal must
+     * not be refused because of that. finish() ends this exception. */
+    if (status == KITH_OK && found.pages_damaged != found.pages_restored)
+        kithi_before_fill(r->filter, false);
     return status;
 }
 
@@ -443,8 +442,7 @@ static void conclude(kith_repair_report *report, bool is_exact, uint64_t unreada
 }
 
 static kith_status finish(repair *r) {
-    r->filter->crowding.off = false;
-    kithi_filter_forget_crowding(r->filter);
+    kithi_after_fill(r->filter, false);
     if (!r->is_exact)
         kithi_filter_recount(r->filter);
     return kithi_filter_check(r->filter) == NULL ? KITH_OK : KITH_E_CORRUPT;

@@ -11,8 +11,6 @@
  *     shared_fill     head.fill + the bits that adders have set. An adder reports the bits that it has set only before
  *                     it reserves capacity and when it closes. If shared_fill exceeds the fill limit
  *                     (kinds/shared/bit_cells.h), no more capacity is reserved
- *     shared_sum      in blocked: the sum of the block rates (kinds/shared/crowding.h), to which each add reserves
- *                     what it will contribute
  *
  * The first adder to open copies count and fill out of the header, and the last one to close writes them back. A spin
  * lock around opening and closing ensures that there is exactly one first and one last.
@@ -26,6 +24,7 @@
 #include "core/batch.h"
 #include "kinds/kind.h"
 #include "handle/handle.h"
+#include "handle/verbs.h"
 
 #define RESERVED_MAX 256
 
@@ -63,9 +62,7 @@ kith_status kith_adder_open(kith_filter *f, kith_adder **adder) {
         atomic_store_explicit(&f->changing, false, memory_order_relaxed);
         atomic_store(&f->shared_count, f->head.count);
         atomic_store(&f->shared_fill, f->head.fill);
-        if (f->kind->set_crowding_limits != NULL)
-            f->kind->set_crowding_limits(f);
-        atomic_store(&f->shared_sum, f->crowding.sum);
+        kithi_before_fill(f, true);
     }
     atomic_fetch_add_explicit(&f->adders, KITHI_ADDERS_ONE, memory_order_relaxed);
     unlock(f);
@@ -85,8 +82,7 @@ static bool reserve_capacity(kith_adder *a, uint64_t digest) {
     report_bits(a);
     if (atomic_load_explicit(&f->shared_fill, memory_order_relaxed) > f->geometry.fill_limit)
         return false;
-    if (f->kind->crowded != NULL &&
-        f->kind->crowded(f, &digest, atomic_load_explicit(&f->shared_count, memory_order_relaxed), true))
+    if (f->kind->shared.add(f, digest, KITHI_SHARED_CHECK) == KITHI_SHARED_REFUSED)
         return false;
     uint64_t taken = atomic_load_explicit(&f->shared_count, memory_order_relaxed);
     uint64_t reserved;
@@ -107,9 +103,9 @@ static kith_status add_shared(kith_adder *a, uint64_t digest, bool *was_new) {
     kith_filter *f = a->filter;
     if (a->left == 0 && !reserve_capacity(a, digest)) {
         *was_new = false;
-        return f->kind->shared.add(f, digest, false) == 0 ? KITH_OK : KITH_E_FULL;
+        return f->kind->shared.add(f, digest, KITHI_SHARED_LOOK) == 0 ? KITH_OK : KITH_E_FULL;
     }
-    unsigned set_bits = f->kind->shared.add(f, digest, true);
+    unsigned set_bits = f->kind->shared.add(f, digest, KITHI_SHARED_SET);
     *was_new = set_bits != 0 && set_bits != KITHI_SHARED_REFUSED;
     if (set_bits == KITHI_SHARED_REFUSED)
         return KITH_E_FULL;
@@ -162,7 +158,7 @@ void kith_adder_close(kith_adder *a) {
     if (atomic_load_explicit(&f->adders, memory_order_relaxed) == KITHI_ADDERS_ONE + KITHI_ADDERS_LOCK) {
         f->head.count = atomic_load(&f->shared_count);
         f->head.fill = atomic_load(&f->shared_fill);
-        kithi_filter_forget_crowding(f);
+        kithi_after_fill(f, false);
     }
     kithi_release(&f->allocator, a, sizeof *a);
     atomic_fetch_sub_explicit(&f->adders, KITHI_ADDERS_ONE + KITHI_ADDERS_LOCK, memory_order_release);

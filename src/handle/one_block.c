@@ -6,8 +6,8 @@
  *     kernels[cpu]
  *     kernels[KITHI_CPU_PORTABLE]
  *
- * If functions are NULL in it, it uses for add, remove and copies those of kernels[KITHI_CPU_PORTABLE], and for has_many,
- * add_many and remove_many a loop over has, add and remove. */
+ * If functions are NULL in it, it uses for add, remove and copies those of kernels[KITHI_CPU_PORTABLE], and for
+ * has_many, add_many and remove_many a loop over has, add and remove. */
 #include <string.h>
 
 #include "core/batch.h"
@@ -90,7 +90,7 @@ static bool clear(kith_filter *f) {
     memset(f->body, 0, (size_t)f->head.body_bytes);
     f->head.count = 0;
     f->head.fill = 0;
-    kithi_filter_forget_crowding(f);
+    kithi_after_fill(f, false);
     return true;
 }
 

@@ -88,6 +88,16 @@ static inline bool kithi_kind_adds(const kithi_kind *kind) {
     return kind->lookup->adds;
 }
 
+/* As before_fill and after_fill in kind.h. */
+static inline void kithi_before_fill(kith_filter *f, bool by_adders) {
+    if (f->kind->before_fill != NULL)
+        f->kind->before_fill(f, by_adders);
+}
+
+static inline bool kithi_after_fill(kith_filter *f, bool judge) {
+    return f->kind->after_fill != NULL && f->kind->after_fill(f, judge);
+}
+
 /* The next three are like the functions of kithi_kernels in kind.h. */
 static inline size_t kithi_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     return f->verbs.has_many(f, digests, n, maybe);

@@ -25,6 +25,7 @@
 #include "core/cpu.h"
 #include "plan/options.h"
 #include "format/format.h"
+#include "kinds/crowding_state.h"
 #include "kinds/lookup.h"
 
 /* What the planner wants from a kind. */
@@ -75,8 +76,8 @@ typedef struct kithi_planning {
 } kithi_planning;
 
 /* Memory that a kind may allocate for adds, as `state` of a handle. It begins with its size, and holds nothing that
- * must be kept: an add allocates it again if `state` is NULL. A build on several threads gives each thread a copy of the
- * handle without it. */
+ * must be kept: an add allocates it again if `state` is NULL. A build on several threads gives each thread a copy of
+ * the handle without it. */
 typedef struct kithi_scratch {
     uint64_t bytes;
 } kithi_scratch;
@@ -126,11 +127,17 @@ typedef struct kithi_static_build {
 
 #define KITHI_SHARED_REFUSED UINT_MAX
 
+typedef enum kithi_shared_step {
+    KITHI_SHARED_LOOK,  /* changes nothing; returns how many bits adding this digest would set */
+    KITHI_SHARED_CHECK, /* called before capacity is reserved for this digest and others: returns KITHI_SHARED_REFUSED
+                           if the filter is crowded, otherwise 0 */
+    KITHI_SHARED_SET,   /* sets the bits with atomic ORs, and returns how many; or returns KITHI_SHARED_REFUSED, because
+                           the filter would be crowded, and changes nothing */
+} kithi_shared_step;
+
 /* Adds by several threads at once: KITH_CAN_SHARE. */
 typedef struct kithi_shared_adds {
-    /* Returns how many bits adding this digest would set. If `commit` is true, also sets them, with atomic ORs, or
-     * returns KITHI_SHARED_REFUSED because the filter would be crowded, and changes nothing. */
-    unsigned (*add)(kith_filter *f, uint64_t digest, bool commit);
+    unsigned (*add)(kith_filter *f, uint64_t digest, kithi_shared_step step);
     void (*prefetch)(const void *f, uint64_t digest); /* prefetches what add() uses */
 } kithi_shared_adds;
 
@@ -187,18 +194,16 @@ typedef struct kithi_kind {
      * order. */
     uint64_t (*add_cells)(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
                           uint64_t *accepted);
-    /* Blocked kinds, whose keys can be chosen to crowd some blocks (kinds/shared/crowding.h). `crowded` returns
-     * whether the filter is crowded, so that no new key may be added. If `digest` is NULL, it makes a pass over the
-     * body to find out. Otherwise it is called before *digest is added to a filter of `count` keys: it makes a spot
-     * check of a few blocks, and the pass only if these are suspiciously full. (In filters whose block rates are summed
-     * it then returns false, because each add decides.) With `shared`, other threads may set bits at the same time.
+    /* For kinds that watch how keys spread over the body, because keys can be chosen to crowd parts of it
+     * (kinds/shared/crowding.h). A fill is a series of adds without that watch: by several threads, or to be judged as
+     * a whole.
      *
-     * `set_crowding_limits` computes the limits that `crowded` compares with, if that was not done before, and the sum
-     * of the block rates, if it is kept and not known. It must be called before `crowded`. There is one exception: if
-     * `digest` is NULL, `crowded` may be called first. It then compares with a lower limit, so the result false is
-     * certain, but true is not. */
-    void (*set_crowding_limits)(kith_filter *f);
-    bool (*crowded)(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared);
+     * before_fill  if `by_adders`, keys will be added by kithi_shared_adds, which watch them. Otherwise adds to this
+     *              handle stop watching until after_fill()
+     * after_fill   forgets what the handle knows about the body, which may have changed in any way. If `judge` is true,
+     *              returns whether the body is crowded, after a pass over it; otherwise returns false */
+    void (*before_fill)(kith_filter *f, bool by_adders);
+    bool (*after_fill)(kith_filter *f, bool judge);
     /* The caller has checked that both filters are compatible: same kind, parameters, hash, recipe, capacity, rate. */
     kith_status (*merge)(kith_filter *into, const kith_filter *from);
     kith_status (*intersect)(kith_filter *into, const kith_filter *from);
@@ -212,32 +217,6 @@ typedef enum kithi_backing {
     KITHI_BACKING_VIEW,  /* the caller's memory; read-only, except for the snapshot of a store */
     KITHI_BACKING_INNER, /* owned by the filter that this one is a layer of */
 } kithi_backing;
-
-#define KITHI_CROWDING_STEPS 16
-
-/* When blocked kinds check whether blocks are crowded: see kinds/shared/crowding.h. A spot check is the examination
- * of a few blocks before a key is added. */
-typedef struct kithi_crowding {
-    /* For filters whose block rates are summed. `sum` is the sum of the weights of all blocks, if `summed` is true, and
-     * a filter with a higher one than `limit` is crowded. As long as the count is below `safe`, `sum` is known and an
-     * add exceeds neither the capacity nor the fill limit; 0 if that is not known. */
-    uint64_t sum, limit, safe;
-    bool summed;
-    /* For other filters, and if `off` is true: as long as the count is below `next`, an add needs no spot check and
-     * does not exceed the capacity. `next` is the smallest of three counts: see "Cost" in crowding.h. 0 if it is not
-     * known. */
-    uint64_t next;
-    uint64_t last; /* the count of the spot check before `next`, set together with it unless `off` is true */
-    uint64_t gap;  /* from the count of one spot check to that of the next; 0 if `gap` and `cells` are not set yet */
-    double rate;   /* a filter with a higher rate is crowded; 0 if set_crowding_limits() has not been called */
-    /* Make no spot checks, and do not sum. Set while other threads fill other parts of the body, while a build adds
-     * keys before it makes a pass over the body, and while a repair adds keys after it has set all cells of damaged
-     * pages. */
-    bool off;
-    /* A block with more than cells[i] cells in use is suspect. i is the largest number for which the count is at least
-     * i / 16 of the capacity, but at most 15. */
-    uint16_t cells[KITHI_CROWDING_STEPS];
-} kithi_crowding;
 
 struct kith_filter {
     const kithi_kind *kind;
@@ -258,23 +237,14 @@ struct kith_filter {
      * opening an adder clear it. Atomic because one thread may open an adder while another calls kith_filter_add(). */
     atomic_bool changing;
     kith_allocator allocator;
-    uint64_t max_bytes; /* kith_filter_set_limit; 0: none */
-    kithi_crowding crowding;
-    void *state; /* a kithi_scratch, or the filters inside (layers/blocks.h) */
+    uint64_t max_bytes;      /* kith_filter_set_limit; 0: none */
+    kithi_crowding crowding; /* of the blocked kinds; nobody else reads it */
+    void *state;             /* a kithi_scratch, or the filters inside (layers/blocks.h) */
     /* Shared adds: see adder.c. `adders` is the lock bit and, above it, the number of open adders. */
     atomic_uint adders;
     _Atomic uint64_t shared_count;
     _Atomic uint64_t shared_fill;
-    _Atomic uint64_t shared_sum;
 };
-
-/* Must be called after the body was changed in any other way than by adding and removing keys: the next add computes
- * what `crowding` says about the body again. */
-static inline void kithi_filter_forget_crowding(kith_filter *f) {
-    f->crowding.next = 0;
-    f->crowding.safe = 0;
-    f->crowding.summed = false;
-}
 
 /* Returns whether `more` bytes in addition to `held` bytes are within the limit of kith_filter_set_limit(). */
 static inline bool kithi_filter_limit_allows(const kith_filter *f, uint64_t held, uint64_t more) {

@@ -10,9 +10,9 @@ const kithi_kind *kithi_kind_by_id(uint64_t id);
 const kithi_kind *kithi_kind_by_name(const char *name, size_t length);
 
 /* Computes sizes, limits and capabilities from head->params, which may come from a hostile file. KITH_E_CORRUPT if they
- * are out of range. For a kind that consists of filters of another kind, the other fields follow from the first of these
- * filters. Planning it takes long, so they are set only if the header was planned together with it (head->first_params);
- * otherwise the handle sets them when it is bound. */
+ * are out of range. For `layers`, everything but body_bytes and capabilities follows from the first layer. Planning
+ * that takes long, so it is set only if the header was planned together with the first layer (head->first_params);
+ * otherwise the handle sets it when it is bound. */
 kith_status kithi_kind_shape(const kithi_kind *kind, const kithi_head *head, kithi_shape *shape);
 
 /* Sets the fields of *shape that follow from the first filter inside, whose shape is *inner. */

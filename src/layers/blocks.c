@@ -213,10 +213,7 @@ bool kithi_layers_clear(kith_filter *f) {
         enter_in_directory(f, i, 0);
     }
     kith_filter *first = &layers->layer[0];
-    memset(first->body, 0, (size_t)first->head.body_bytes);
-    first->head.count = 0;
-    kithi_filter_forget_crowding(first);
-    first->head.fill = 0;
+    first->operations->clear(first);
     first->sealed = false;
     f->head.count = 0;
     set_size(f, 1, first->head.capacity, layers->in_block_bytes);

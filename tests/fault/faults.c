@@ -201,11 +201,6 @@ ADD(failed_add_changes_a_byte, {
     f->body[0] ^= (uint8_t)(status == KITH_E_FULL);
     return status;
 })
-ADD(failed_allocation_changes_a_byte, {
-    kith_status status = truth(f)->kernels[KITHI_CPU_PORTABLE].add(f, digest, was_new);
-    f->body[f->head.body_bytes - 1] ^= (uint8_t)(status == KITH_E_MEMORY);
-    return status;
-})
 ADD(adds_depend_on_the_clock, {
     static unsigned ticks;
     return truth(f)->kernels[KITHI_CPU_PORTABLE].add(f, ++ticks % 1024 == 0 ? ~digest : digest, was_new);
@@ -286,9 +281,9 @@ static void plant_copies_stop_at_one(kithi_kind *kind) {
         kind->kernels[cpu].copies = verb_copies_stop_at_one;
 }
 
-static unsigned verb_shared_adds_are_not_counted(kith_filter *f, uint64_t digest, bool commit) {
-    unsigned set_bits = truth(f)->shared.add(f, digest, commit);
-    return commit ? 0 : set_bits;
+static unsigned verb_shared_adds_are_not_counted(kith_filter *f, uint64_t digest, kithi_shared_step step) {
+    unsigned set_bits = truth(f)->shared.add(f, digest, step);
+    return step == KITHI_SHARED_SET ? 0 : set_bits;
 }
 static void plant_shared_adds_are_not_counted(kithi_kind *kind) {
     kind->shared.add = verb_shared_adds_are_not_counted;
@@ -392,6 +387,12 @@ WRAP(kith_status, kithi_kind_shape, const kithi_kind *kind, const kithi_head *he
     kith_status status = __real_kithi_kind_shape(kind, head, shape);
     if (is_armed("a_capability_is_hidden"))
         shape->capabilities &= ~(uint32_t)KITH_CAN_MERGE;
+    return status;
+}
+
+WRAP(kith_status, kithi_layers_grow, kith_filter *f) {
+    kith_status status = __real_kithi_layers_grow(f);
+    f->body[0] ^= (uint8_t)(status == KITH_E_MEMORY && is_armed("failed_allocation_changes_a_byte"));
     return status;
 }
 
@@ -611,7 +612,7 @@ static const fault FAULTS[] = {
     WRAPPED(lazy_bytes_are_trusted, 0),
     PLANTED(check_is_blind, 0),
     WRAPPED(handles_are_leaked, 0),
-    PLANTED(failed_allocation_changes_a_byte, KITH_CAN_GROW),
+    WRAPPED(failed_allocation_changes_a_byte, KITH_CAN_GROW),
     PLANTED(has_allocates, 0),
     PLANTED(merge_does_nothing, KITH_CAN_MERGE),
     PLANTED(merge_uses_an_estimate, KITH_CAN_MERGE),

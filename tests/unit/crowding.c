@@ -37,7 +37,7 @@ static void each_guarded(void (*test)(const kithi_kind *kind)) {
     size_t guarded = 0;
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
         const kithi_kind *kind = by_name(kith_filter_kind_at(i)->name);
-        if (kind->crowded == NULL)
+        if (kind->after_fill == NULL)
             continue;
         guarded++;
         test(kind);
@@ -306,7 +306,7 @@ static void honest(const kithi_kind *kind) {
                     status = kith_filter_add_digest(f, kithi_prng_next(&prng), NULL);
                 /* Keys that are false positives are not counted, so the fill limit may be reached first. */
                 CHECK(status == KITH_OK || (status == KITH_E_FULL && f->head.fill > f->geometry.fill_limit));
-                kind->set_crowding_limits(f);
+                kind->before_fill(f, true);
                 double rate = rate_now(f) / f->crowding.rate;
                 worst = rate > worst ? rate : worst;
                 filters++;
@@ -385,8 +385,8 @@ TEST(after_removals_a_large_filter_refuses_what_its_copy_refuses) {
 static void expect_true_sum(kith_filter *f) {
     kith_filter *copy;
     CHECK_OK(kith_filter_clone(f, NULL, &copy));
-    copy->kind->set_crowding_limits(copy);
-    f->kind->set_crowding_limits(f);
+    copy->kind->before_fill(copy, true);
+    f->kind->before_fill(f, true);
     CHECK(f->crowding.summed && copy->crowding.summed);
     CHECK_EQ_U64(f->crowding.sum, copy->crowding.sum);
     CHECK_EQ_U64(f->crowding.limit, copy->crowding.limit);
@@ -449,7 +449,7 @@ static void list_chosen(const kithi_kind *kind, uint64_t *digests, size_t n, siz
     kith_filter_spec spec = spec_of(kind, n, RATE);
     kith_filter *f = created(&spec);
     chosen c = {.prng = {5}};
-    f->crowding.off = true;
+    kind->before_fill(f, false);
     for (size_t i = 0; i < n; i++) {
         chosen_patient(&c, f, i, greedy);
         digests[i] = c.digest;

@@ -225,7 +225,7 @@ TEST(the_fill_limit_stops_keys_chosen_to_fill_the_filter) {
         CHECK_OK(kith_adder_open(filter, &adder));
         while (status == KITH_OK) {
             uint64_t digest = kithi_prng_next(&prng);
-            if (filter->kind->shared.add(filter, digest, false) != hashes)
+            if (filter->kind->shared.add(filter, digest, KITHI_SHARED_LOOK) != hashes)
                 continue;
             status = kith_adder_add_many(adder, &digest, 1, NULL, NULL);
             chosen += status == KITH_OK;

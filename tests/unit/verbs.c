@@ -1,8 +1,10 @@
-/* The defaults for the functions that a kind may leave out: the record of a real kind, reduced to what it must have. */
+/* The functions that a kind may leave out, and what is used instead: the record of a real kind, reduced to what it must
+ * have. */
 #include <kith/kith.h>
 
 #include "check.h"
 #include "kinds/kind.h"
+#include "kinds/registry.h"
 #include "unit/small_filter.h"
 #include "handle/verbs.h"
 
@@ -111,6 +113,19 @@ TEST(removals_one_by_one_stop_at_the_first_failure) {
     CHECK_EQ_U64(done, 3);
     CHECK_EQ_U64(kith_filter_count(filter), 0);
     kith_filter_free(filter);
+}
+
+TEST(a_kind_has_a_group_of_functions_as_a_whole_or_not_at_all) {
+    for (size_t i = 0; i < kith_filter_kind_count(); i++) {
+        const kithi_kind *kind = kithi_kind_at(i);
+        bool is_static = !kind->lookup->adds, shares = (kind->info.capabilities & KITH_CAN_SHARE) != 0;
+        CHECK((kind->build.region != NULL) == is_static && (kind->build.bytes != NULL) == is_static);
+        CHECK((kind->shared.add != NULL) == shares && (kind->shared.prefetch != NULL) == shares);
+        CHECK((kind->repair.salvage != NULL) == (kind->repair.recount != NULL));
+        CHECK((kind->before_fill != NULL) == (kind->after_fill != NULL));
+        CHECK(kind->plan.choose != NULL && kind->plan.option != NULL && kind->plan.expect != NULL);
+        CHECK(kind->lookup->decode != NULL && kind->lookup->shape != NULL);
+    }
 }
 
 int main(int argc, char **argv) {

@@ -12,8 +12,8 @@ function layer(path,   parts, n) {
     if (parts[1] != "src") return parts[1]
     if (path ~ /^src\/(kinds|tables)\/[a-z]*\.def$/) return "register"
     if (path ~ /^src\/kinds\/registry\.[ch]$/) return "registry"
-    if (path ~ /^src\/(kinds\/(kind|lookup)|tables\/table_kind|handle\/(handle|salvage|verbs)|plan\/planner)\.h$/)
-        return "kind.h"
+    if (path ~ /^src\/(kinds\/(kind|lookup|crowding_state)|tables\/table_kind)\.h$/) return "kind.h"
+    if (path ~ /^src\/(handle\/(handle|salvage|verbs)|plan\/planner)\.h$/) return "kind.h"
     if (path ~ /^src\/plan\/(planner|option_error)\.c$/) return "handle" # they use the registry
     if (path ~ /^src\/tables\/(table|table_file|exact)\.c$/) return "handle" # the public functions of tables
     if (parts[2] == "kinds" && n > 3) return parts[3] == "shared" ? "kinds/shared" : "kinds"

@@ -25,6 +25,12 @@ else
   report "the library makes no forbidden calls" FAILED
 fi
 
+if awk -f tools/lint/hooks.awk src/kinds/kind.h src/kinds/lookup.h >&2; then
+  report "the record of a filter kind is small" ok
+else
+  report "the record of a filter kind is small" FAILED
+fi
+
 # A check that does not fail for any planted fault proves nothing.
 for pair in contract/fault tables/table_fault; do
   checks=tests/${pair%/*}/checks.def faults=tests/${pair#*/}/faults.def

@@ -181,13 +181,12 @@ static const kithi_crowding_ops *crowding_now(void) {
     return &CROWDING;
 }
 
-static void set_crowding_limits(kith_filter *f) {
-    kithi_crowding_set_limits(f, &CROWDING);
-    kithi_crowding_set_sum(f, crowding_now());
+static void before_fill(kith_filter *f, bool by_adders) {
+    kithi_crowding_before_fill(f, by_adders, crowding_now());
 }
 
-static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared) {
-    return kithi_crowding_spot_check(f, digest, count, shared, crowding_now());
+static bool after_fill(kith_filter *f, bool judge) {
+    return kithi_crowding_after_fill(f, judge, crowding_now());
 }
 
 /* ---- operations ----
@@ -321,7 +320,11 @@ KITHI_INLINE uint64_t add_shared_for_lanes(const kithi_lanes_block_ops *ops, con
     return block_add_shared(block, args->digest, true, lanes);
 }
 
-static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
+static unsigned add_shared(kith_filter *f, uint64_t digest, kithi_shared_step step) {
+    bool commit = step == KITHI_SHARED_SET;
+    uint64_t count = atomic_load_explicit(&f->shared_count, memory_order_relaxed);
+    if (step == KITHI_SHARED_CHECK)
+        return kithi_crowding_spot_check(f, digest, count, true, crowding_now()) ? KITHI_SHARED_REFUSED : 0;
     return (unsigned)kithi_by_lanes(add_shared_for_lanes, &PORTABLE,
                                     (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .commit = commit});
 }
@@ -614,8 +617,8 @@ const kithi_kind kithi_kind_blocked = {
         },
 #endif
     .shared = {.add = add_shared, .prefetch = kithi_lanes_prefetch},
-    .set_crowding_limits = set_crowding_limits,
-    .crowded = crowded,
+    .before_fill = before_fill,
+    .after_fill = after_fill,
     .merge = merge,
     .intersect = intersect,
     .subset = kithi_bits_subset,

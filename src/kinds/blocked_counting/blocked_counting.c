@@ -196,13 +196,12 @@ static const kithi_crowding_ops *crowding_now(void) {
     return &CROWDING;
 }
 
-static void set_crowding_limits(kith_filter *f) {
-    kithi_crowding_set_limits(f, &CROWDING);
-    kithi_crowding_set_sum(f, crowding_now());
+static void before_fill(kith_filter *f, bool by_adders) {
+    kithi_crowding_before_fill(f, by_adders, crowding_now());
 }
 
-static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared) {
-    return kithi_crowding_spot_check(f, digest, count, shared, crowding_now());
+static bool after_fill(kith_filter *f, bool judge) {
+    return kithi_crowding_after_fill(f, judge, crowding_now());
 }
 
 /* ---- operations ----
@@ -554,7 +553,7 @@ static uint64_t cell(const kith_filter *f, uint64_t number) {
 static kith_status merge(kith_filter *into, const kith_filter *from) {
     if (kithi_crowding_in_union(into, from, crowding_now()))
         return KITH_E_FULL;
-    kithi_filter_forget_crowding(into);
+    kithi_crowding_forget(&into->crowding);
     return kithi_counters_merge(into, from, KITHI_COUNTER_BITS);
 }
 
@@ -608,8 +607,8 @@ const kithi_kind kithi_kind_blocked_counting = {
                                 .remove = remove_neon},
 #endif
         },
-    .set_crowding_limits = set_crowding_limits,
-    .crowded = crowded,
+    .before_fill = before_fill,
+    .after_fill = after_fill,
     .merge = merge,
     .stats = stats,
     .check = check,

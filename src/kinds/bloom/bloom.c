@@ -300,15 +300,17 @@ static uint64_t add_cells(kith_filter *f, uint64_t from, uint64_t to, const uint
     return kithi_slices_add_cells(f, from, to, digests, n, accepted, set_cell, 1);
 }
 
-static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
+static unsigned add_shared(kith_filter *f, uint64_t digest, kithi_shared_step step) {
     unsigned set_bits = 0;
+    if (step == KITHI_SHARED_CHECK)
+        return 0;
     kithi_slices_geometry g = f->geometry.slices;
     kithi_probe probe = kithi_probe_start(digest);
     for (uint64_t i = 0; i < g.k; i++) {
         uint64_t bit = kithi_probe_cell(&probe, g.slice, g.stride);
         uint8_t mask = (uint8_t)(1u << (bit % 8));
         uint8_t before = __atomic_load_n(&f->body[bit / 8], __ATOMIC_RELAXED);
-        if (commit && (before & mask) == 0)
+        if (step == KITHI_SHARED_SET && (before & mask) == 0)
             before = __atomic_fetch_or(&f->body[bit / 8], mask, __ATOMIC_RELAXED);
         set_bits += (before & mask) == 0;
     }

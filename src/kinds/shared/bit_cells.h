@@ -97,7 +97,7 @@ static inline void kithi_bits_combine(kith_filter *into, const kith_filter *from
                       kithi_bits_join(kithi_load64(into->body + at), kithi_load64(from->body + at), how));
     into->head.fill = fill;
     into->head.count = count;
-    kithi_filter_forget_crowding(into);
+    kithi_crowding_forget(&into->crowding);
 }
 
 /* Rounds an estimate to a count that is possible: from `low` to `high`, at most `fill`, and not 0 if a bit is set. */
@@ -229,7 +229,7 @@ static inline kith_status kithi_bits_salvage(kith_filter *f, kithi_damage *damag
 /* As kithi_repair.recount. */
 static inline void kithi_bits_recount(kith_filter *f) {
     f->head.fill = kithi_bits_count(f, f, KITHI_BITS_OR);
-    kithi_filter_forget_crowding(f);
+    kithi_crowding_forget(&f->crowding);
     uint64_t most = f->head.fill < f->head.capacity ? f->head.fill : f->head.capacity;
     if (f->head.count == 0 && f->head.fill != 0)
         f->head.count = 1;

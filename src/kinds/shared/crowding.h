@@ -129,7 +129,7 @@ static inline uint64_t kithi_crowding_sum_at(const kith_filter *f, double rate) 
     return sum < 0x1p63 ? (uint64_t)sum : UINT64_C(1) << 63;
 }
 
-/* As kithi_kind.set_crowding_limits: sets all limits, if they are not set. That takes some microseconds, so an add does
+/* Sets all limits, if they are not set. That takes some microseconds, so an add does
  * it only before the first sample or pass. */
 static inline void kithi_crowding_set_limits(kith_filter *f, const kithi_crowding_ops *ops) {
     if (!kithi_crowding_is_summed(f))
@@ -213,10 +213,10 @@ KITHI_INLINE bool kithi_crowding_weigh(kith_filter *f, uint8_t *block, const uin
  * returns false. Two adders that change one block at the same moment do not see each other's bits, so the sum may
  * become slightly too small. It is computed again when the last adder has closed. */
 static inline bool kithi_crowding_reserve(kith_filter *f, uint64_t more) {
-    uint64_t sum = atomic_fetch_add_explicit(&f->shared_sum, more, memory_order_relaxed);
+    uint64_t sum = atomic_fetch_add_explicit(&f->crowding.shared_sum, more, memory_order_relaxed);
     if (sum <= f->crowding.limit && more <= f->crowding.limit - sum)
         return true;
-    atomic_fetch_sub_explicit(&f->shared_sum, more, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&f->crowding.shared_sum, more, memory_order_relaxed);
     return false;
 }
 
@@ -250,19 +250,41 @@ static inline bool kithi_crowding_is_sampled(const kith_filter *f, uint64_t coun
     return count / f->crowding.gap % KITHI_SPOT_CHECKS_PER_SAMPLE == 0;
 }
 
-/* As kithi_kind.crowded: a spot check or, if `digest` is NULL, only the pass over the body. */
-static inline bool kithi_crowding_spot_check(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared,
+/* Makes a spot check before this digest is added to a filter of `count` keys, and a pass over the body if something is
+ * suspect. Returns whether the filter is crowded. If adds are summed, each decides for itself, and the result is false.
+ * The limits must be set, unless nothing can be suspect. */
+static inline bool kithi_crowding_spot_check(const kith_filter *f, uint64_t digest, uint64_t count, bool shared,
                                              const kithi_crowding_ops *ops) {
-    if (digest != NULL && kithi_crowding_is_summed(f))
+    if (kithi_crowding_is_summed(f))
         return false;
-    bool suspect = digest == NULL || kithi_crowding_in_own_block(f, *digest, count, shared, ops) ||
+    bool suspect = kithi_crowding_in_own_block(f, digest, count, shared, ops) ||
                    (kithi_crowding_is_sampled(f, count) && kithi_crowding_in_sample(f, count, shared, ops));
-    /* crowding.rate is 0 until kithi_crowding_set_limits() is called. Callers of kithi_kind.crowded may omit that call
-     * if `digest` is NULL (kind.h). kithi_lanes_check_add() also omits it if nothing is suspect. Then `least` is used
-     * instead. It is at most the limit that would be set, so the result false is certain, but true is not. */
-    double least = KITHI_CROWDING_MARGIN * f->head.rate;
-    double limit = f->crowding.rate > least ? f->crowding.rate : least;
-    return suspect && kithi_crowding_exceeds(f, f, shared, limit, ops);
+    return suspect && kithi_crowding_exceeds(f, f, shared, f->crowding.rate, ops);
+}
+
+/* ---- fills ---- */
+
+/* As kithi_kind.before_fill. */
+static inline void kithi_crowding_before_fill(kith_filter *f, bool by_adders, const kithi_crowding_ops *ops) {
+    if (!by_adders) {
+        kithi_crowding_forget(&f->crowding);
+        f->crowding.off = true;
+        return;
+    }
+    kithi_crowding_set_limits(f, ops);
+    kithi_crowding_set_sum(f, ops);
+    atomic_store(&f->crowding.shared_sum, f->crowding.sum);
+}
+
+/* As kithi_kind.after_fill. Hardly any filter is crowded, and in small filters computing the limits takes longer than a
+ * pass over the body. So the first pass compares with a rate that is at most the limit. */
+static inline bool kithi_crowding_after_fill(kith_filter *f, bool judge, const kithi_crowding_ops *ops) {
+    f->crowding.off = false;
+    kithi_crowding_forget(&f->crowding);
+    if (!judge || !kithi_crowding_exceeds(f, f, false, KITHI_CROWDING_MARGIN * f->head.rate, ops))
+        return false;
+    kithi_crowding_set_limits(f, ops);
+    return kithi_crowding_exceeds(f, f, false, f->crowding.rate, ops);
 }
 
 /* ---- adding ---- */
@@ -302,7 +324,7 @@ KITHI_OUTLINE bool kithi_lanes_check_add(kith_filter *f, uint64_t digest, const 
         if (since == 0 && count != 0) {
             if (kithi_crowding_is_sampled(f, count) || kithi_crowding_in_own_block(f, digest, count, false, ops))
                 kithi_crowding_set_limits(f, ops);
-            if (kithi_crowding_spot_check(f, &digest, count, false, ops))
+            if (kithi_crowding_spot_check(f, digest, count, false, ops))
                 return false;
         }
         if (next - count > f->crowding.gap - since)
