@@ -15,7 +15,7 @@
 
 enum { REFUTED_AT = 1, SLICE = 1000, SPREAD_HASHES = 4, LOG_SLICES_MOST = 11 };
 
-static lab_estimate share_of_zeros(lab *l, bloom_array array, bool whole, uint64_t filters, bloom_part part) {
+static lab_estimate share_of_zeros(lab *l, bloom_array array, bool whole, uint64_t filters, bloom_share share) {
     lab_sample zeros = {0};
     for (uint64_t i = 0; i < filters; i++) {
         kith_filter *f =
@@ -24,7 +24,7 @@ static lab_estimate share_of_zeros(lab *l, bloom_array array, bool whole, uint64
         kith_filter_stats stats = bloom_stats(l, f);
         lab_sample_add(&zeros, 1 - (double)stats.cells_used / (double)stats.cells);
         lab_drop(l, f);
-        bloom_progress(l, part, i, filters);
+        bloom_progress(l, share, i, filters);
     }
     return lab_mean(&zeros);
 }
@@ -48,17 +48,17 @@ static void measure_share(lab *l, uint64_t filters) {
         lab_at(curve, load, lab_exact(exp(-load)));
     for (size_t i = 0; i < count; i++) {
         bloom_array array = {(uint64_t)(loads[i] * SLICE), k, (uint64_t)k * SLICE};
-        bloom_part part = {0.3 * (double)i / (double)count, 0.3 * (double)(i + 1) / (double)count};
+        bloom_share share = {0.3 * (double)i / (double)count, 0.3 * (double)(i + 1) / (double)count};
         lab_require(l, array.n > 0, "a load of less than one key");
         double load = (double)array.n / SLICE;
         if (lab_wants(l, "layout", "slices")) {
-            lab_estimate zeros = share_of_zeros(l, array, false, filters, part);
+            lab_estimate zeros = share_of_zeros(l, array, false, filters, share);
             lab_at(slices, load, zeros);
             lab_find(l, LAB_EQUALS, bloom_zero(SLICE, (double)array.n), zeros,
                      "slices: bits that are 0 at kn/m = %g, k = %u", load, k);
         }
         if (lab_wants(l, "layout", "whole")) {
-            lab_estimate zeros = share_of_zeros(l, array, true, filters, part);
+            lab_estimate zeros = share_of_zeros(l, array, true, filters, share);
             lab_at(wholes, load, zeros);
             lab_find(l, LAB_EQUALS, bloom_array_zero(array), zeros, "one array: bits that are 0 at kn/m = %g, k = %u",
                      load, k);
@@ -69,7 +69,7 @@ static void measure_share(lab *l, uint64_t filters) {
     bloom_array few = {9, 5, 64};
     if (lab_wants(l, "layout", "whole"))
         lab_find(l, LAB_EQUALS, bloom_array_zero(few),
-                 share_of_zeros(l, few, true, 20 * filters, (bloom_part){0.3, 0.4}),
+                 share_of_zeros(l, few, true, 20 * filters, (bloom_share){0.3, 0.4}),
                  "one array: kn = 45 hashes over all of m = 64 bits");
 }
 
@@ -78,7 +78,7 @@ typedef struct spread {
     double most, squares;  /* measured deviations from the mean */
 } spread;
 
-static spread measure_size(lab *l, bloom_array array, bool whole, uint64_t filters, bloom_part part) {
+static spread measure_size(lab *l, bloom_array array, bool whole, uint64_t filters, bloom_share share) {
     bloom_shape shape = whole ? bloom_array_hashes(array) : (bloom_shape){array.n, array.k, array.m / array.k};
     spread s = {bloom_bits(shape) * (1 - bloom_zero_of(shape)), bloom_variance(shape), 0, 0};
     for (uint64_t i = 0; i < filters; i++) {
@@ -88,7 +88,7 @@ static spread measure_size(lab *l, bloom_array array, bool whole, uint64_t filte
         lab_drop(l, f);
         s.most = fmax(s.most, off);
         s.squares += off * off;
-        bloom_progress(l, part, i, filters);
+        bloom_progress(l, share, i, filters);
     }
     return s;
 }
@@ -102,8 +102,9 @@ static void measure_spread(lab *l, bool whole, uint64_t filters, unsigned log_mo
         uint64_t m = UINT64_C(1) << log_m;
         bloom_array array = {(uint64_t)((double)m / SPREAD_HASHES * log(2)), SPREAD_HASHES, m};
         /* The largest sizes take nearly all of the time. */
-        bloom_part part = {1 - 0.6 * exp2((double)log_m - log_most - 1), 1 - 0.6 * exp2((double)log_m - log_most - 2)};
-        spread s = measure_size(l, array, whole, filters, part);
+        bloom_share share = {1 - 0.6 * exp2((double)log_m - log_most - 1),
+                             1 - 0.6 * exp2((double)log_m - log_most - 2)};
+        spread s = measure_size(l, array, whole, filters, share);
         double limit = sqrt((double)m * log((double)m));
         lab_estimate variance = bloom_measured_variance(s.squares, filters);
         lab_find(l, LAB_EQUALS, s.variance, variance, "%s: variance of the number of set bits, m = 2^%u", name, log_m);

@@ -53,7 +53,7 @@ static void measure_one(lab *l, bloom_shape shape, uint64_t most, uint64_t filte
             lab_sample_add(&found, estimate(l, f));
             lab_sample_add(&own, bloom_stats(l, f).keys_now);
             lab_drop(l, f);
-            bloom_progress(l, (bloom_part){0.5 * (double)i / (double)count, 0.5 * (double)(i + 1) / (double)count}, t,
+            bloom_progress(l, (bloom_share){0.5 * (double)i / (double)count, 0.5 * (double)(i + 1) / (double)count}, t,
                            filters);
         }
         double n = (double)at.n, slice = (double)at.slice;
@@ -93,7 +93,7 @@ static void measure_two(lab *l, bloom_shape shape, uint64_t pairs) {
             lab_drop(l, joined);
             lab_drop(l, b);
             lab_drop(l, a);
-            bloom_progress(l, (bloom_part){0.5 + 0.1 * i, 0.6 + 0.1 * i}, t, pairs);
+            bloom_progress(l, (bloom_share){0.5 + 0.1 * i, 0.6 + 0.1 * i}, t, pairs);
         }
         double union_mean = mean_of(with(shape, 2 * n - common)), one_mean = mean_of(with(shape, n));
         lab_find(l, LAB_EQUALS, union_mean, lab_mean(&either), "union of %g n keys", 2 - x);

@@ -86,7 +86,7 @@ static void run(lab *l) {
             lab_sample_add(&shares, (double)lost_by_clearing(l, shape, deleted[i]) / others);
             if (t < tried)
                 removing += lost_by_removing(l, shape, deleted[i]);
-            bloom_progress(l, (bloom_part){(double)i / (double)count, (double)(i + 1) / (double)count}, t, filters);
+            bloom_progress(l, (bloom_share){(double)i / (double)count, (double)(i + 1) / (double)count}, t, filters);
         }
         lab_estimate measured = lab_mean(&shares);
         if (i == 0)

@@ -26,7 +26,7 @@ static void run(lab *l) {
     lab_estimate rates[K_MOST + 1] = {0};
     for (unsigned k = 1; k <= k_most; k++) {
         bloom_shape shape = bloom_shape_of(n, c * (double)n, k);
-        rates[k] = bloom_measure(l, shape, filters, asked, (bloom_part){(k - 1) / (double)k_most, k / (double)k_most});
+        rates[k] = bloom_measure(l, shape, filters, asked, (bloom_share){(k - 1) / (double)k_most, k / (double)k_most});
         lab_at(points, k, rates[k]);
         lab_find(l, LAB_EQUALS, bloom_rate(shape), rates[k], "k = %u", k);
     }

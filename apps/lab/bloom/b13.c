@@ -35,7 +35,7 @@ static double mean_bits_read(bloom_shape shape) {
 
 /* Returns the mean number of bits read for an absent key. Adds to *other the number of lookups of present keys that
  * did not read exactly k bits. */
-static lab_estimate measure(lab *l, bloom_shape shape, uint64_t filters, uint64_t asked, bloom_part part,
+static lab_estimate measure(lab *l, bloom_shape shape, uint64_t filters, uint64_t asked, bloom_share share,
                             uint64_t *other) {
     lab_sample means = {0};
     for (uint64_t i = 0; i < filters; i++) {
@@ -48,7 +48,7 @@ static lab_estimate measure(lab *l, bloom_shape shape, uint64_t filters, uint64_
         }
         lab_sample_add(&means, (double)bits / (double)asked);
         lab_drop(l, f);
-        bloom_progress(l, part, i, filters);
+        bloom_progress(l, share, i, filters);
     }
     return lab_mean(&means);
 }
@@ -62,7 +62,7 @@ static void measure_distribution(lab *l, uint64_t filters) {
         lab_fill(l, f, 0, SMALL);
         observed[bits_read(l, f, SMALL) - 1]++;
         lab_drop(l, f);
-        bloom_progress(l, (bloom_part){0.9, 1}, i, filters);
+        bloom_progress(l, (bloom_share){0.9, 1}, i, filters);
     }
     for (unsigned j = 0; j < SMALL_HASHES; j++)
         expected[j] = (double)filters * pow(set, j) * (j + 1 < SMALL_HASHES ? 1 - set : 1);
@@ -85,7 +85,7 @@ static void run(lab *l) {
         uint64_t off = 0;
         lab_estimate bits =
             measure(l, shape, filters, asked,
-                    (bloom_part){0.72 * (double)i / (double)count, 0.72 * (double)(i + 1) / (double)count}, &off);
+                    (bloom_share){0.72 * (double)i / (double)count, 0.72 * (double)(i + 1) / (double)count}, &off);
         lab_find(l, LAB_EQUALS, mean_bits_read(shape), bits, "absent keys, half of the bits set, k = %u", k);
         lab_find(l, LAB_AT_MOST, 2, bits, "absent keys, half of the bits set: fewer than 2, k = %u", k);
         lab_at(curve, k, lab_exact(2 - exp2(1.0 - k)));
@@ -101,7 +101,7 @@ static void run(lab *l) {
     } PLANS[] = {{4.81, 3}, {9.593, 7}};
     for (unsigned i = 0; i < 2; i++) {
         bloom_shape shape = bloom_shape_of(n, PLANS[i].bits_per_key * (double)n, PLANS[i].k);
-        lab_estimate bits = measure(l, shape, filters, asked, (bloom_part){0.72 + 0.09 * i, 0.81 + 0.09 * i}, &other);
+        lab_estimate bits = measure(l, shape, filters, asked, (bloom_share){0.72 + 0.09 * i, 0.81 + 0.09 * i}, &other);
         lab_find(l, LAB_EQUALS, mean_bits_read(shape), bits, "absent keys, rate %.3g, k = %u", bloom_rate(shape),
                  shape.k);
     }

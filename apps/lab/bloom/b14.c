@@ -46,7 +46,7 @@ static void run(lab *l) {
                 yes[others] += test_says_yes(l, a, b, n, others);
             lab_drop(l, a);
             lab_drop(l, b);
-            bloom_progress(l, (bloom_part){(double)h / (double)count, (double)(h + 1) / (double)count}, t, trials);
+            bloom_progress(l, (bloom_share){(double)h / (double)count, (double)(h + 1) / (double)count}, t, trials);
         }
         refused += trials - yes[0];
         lab_series *curve = lab_curve(plot, "k = %u, ε^r", shape.k),

@@ -31,7 +31,7 @@ static void run(lab *l) {
         for (unsigned k = below; k <= below + 1; k++) {
             bloom_shape shape = bloom_shape_of(n, c * (double)n, k);
             lab_estimate rate = bloom_measure(l, shape, filters, asked,
-                                              (bloom_part){from + half * (k - below), from + half * (k - below + 1)});
+                                              (bloom_share){from + half * (k - below), from + half * (k - below + 1)});
             lab_find(l, LAB_EQUALS, bloom_rate(shape), rate, "m/n = %.3f, k = %u instead of %.1f: rate", c, k,
                      below + 0.5);
             best = k == below || rate.value < best.value ? rate : best;
@@ -49,8 +49,8 @@ static void run(lab *l) {
     lab_find(l, LAB_AT_MOST, 1.03, lab_exact(worst), "largest of these ratios, by the formula");
     bloom_shape few = bloom_shape_of(n, 1.5 / log(2) * (double)n, 2),
                 many = bloom_shape_of(16 * n, 1.5 / log(2) * 16 * (double)n, 2);
-    lab_estimate small = bloom_measure(l, few, filters, asked, (bloom_part){0.8, 0.9}),
-                 large = bloom_measure(l, many, filters, asked, (bloom_part){0.9, 1});
+    lab_estimate small = bloom_measure(l, few, filters, asked, (bloom_share){0.8, 0.9}),
+                 large = bloom_measure(l, many, filters, asked, (bloom_share){0.9, 1});
     double real = exp2(-1.5);
     lab_find(l, LAB_EQUALS, bloom_rate(many) / real, lab_scaled(large, 1 / real),
              "m/n = 2.164, k = 2, %llu keys: rate / rate with k = 1.5", (unsigned long long)(16 * n));

@@ -67,7 +67,7 @@ static void run(lab *l) {
         lab_drop(l, rebuilt);
         lab_drop(l, never);
         lab_drop(l, all);
-        bloom_progress(l, (bloom_part){0, 1}, i, filters);
+        bloom_progress(l, (bloom_share){0, 1}, i, filters);
     }
     shape.n--;
     double slice = (double)shape.slice, by_one = bloom_zero(slice, 1); /* a key avoids one of the cleared bits */

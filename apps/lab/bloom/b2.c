@@ -48,7 +48,7 @@ static void measure_shapes(lab *l, uint64_t n, uint64_t filters, uint64_t asked)
         }
         lab_estimate rate =
             bloom_measure(l, shape, filters, asked,
-                          (bloom_part){0.5 * (double)i / (double)count, 0.5 * (double)(i + 1) / (double)count});
+                          (bloom_share){0.5 * (double)i / (double)count, 0.5 * (double)(i + 1) / (double)count});
         lab_find(l, LAB_EQUALS, bloom_rate(shape), rate, "m/n = %g, k = %u", c, k);
         lab_at(fabs(k - c * log(2)) < 1 ? best : others, bloom_bits_per_key(shape), rate);
     }
@@ -65,14 +65,14 @@ static void measure_few(lab *l, uint64_t filters, uint64_t asked) {
     for (size_t i = 0; i < FEW_COUNT; i++) {
         bloom_shape shape = bloom_shape_of(FEW[i], 10 * (double)FEW[i], 7);
         bloom_array array = {FEW[i], 7, 10 * FEW[i]};
-        bloom_part part = {0.5 + 0.5 * (double)i / FEW_COUNT, 0.5 + 0.5 * (double)(i + 1) / FEW_COUNT};
+        bloom_share share = {0.5 + 0.5 * (double)i / FEW_COUNT, 0.5 + 0.5 * (double)(i + 1) / FEW_COUNT};
         if (lab_wants(l, "layout", "slices")) {
-            lab_estimate rate = bloom_measure(l, shape, filters, asked, part);
+            lab_estimate rate = bloom_measure(l, shape, filters, asked, share);
             lab_find(l, LAB_EQUALS, bloom_rate(shape), rate, "m/n = 10, k = 7, n = %u, slices", (unsigned)FEW[i]);
             lab_at(points, (double)FEW[i], lab_scaled(rate, 1 / limit));
         }
         if (lab_wants(l, "layout", "whole")) {
-            lab_estimate rate = bloom_array_measure(l, array, filters, asked, part);
+            lab_estimate rate = bloom_array_measure(l, array, filters, asked, share);
             lab_find(l, LAB_EQUALS, bloom_array_rate(l, array), rate, "m/n = 10, k = 7, n = %u, one array",
                      (unsigned)FEW[i]);
             lab_at(wholes, (double)FEW[i], lab_scaled(rate, 1 / limit));

@@ -30,7 +30,7 @@ static void measure_best(lab *l, uint64_t n, uint64_t filters, uint64_t asked) {
             bloom_shape shape = bloom_shape_of(keys, c * (double)keys, k);
             predicted = bloom_limit(c, k) < bloom_limit(c, predicted) ? k : predicted;
             double at = ((double)i + (double)(k - 1) / k_most) / (double)count;
-            rates[k] = bloom_measure(l, shape, filters, asked, (bloom_part){0.8 * at, 0.8 * at});
+            rates[k] = bloom_measure(l, shape, filters, asked, (bloom_share){0.8 * at, 0.8 * at});
             lab_at(points, 1 - bloom_zero_of(shape), rates[k]);
         }
         lab_estimate best = bloom_lowest(rates, k_most);
@@ -49,7 +49,7 @@ static void measure_half(lab *l, uint64_t n, uint64_t filters) {
             lab_fill(l, f, 0, n);
             lab_sample_add(&shares, bloom_stats(l, f).load);
             lab_drop(l, f);
-            bloom_progress(l, (bloom_part){0.8 + 0.015 * k, 0.86 + 0.015 * k}, i, filters);
+            bloom_progress(l, (bloom_share){0.8 + 0.015 * k, 0.86 + 0.015 * k}, i, filters);
         }
         lab_find(l, LAB_EQUALS, 1 - bloom_zero_of(shape), lab_mean(&shares), "share of set bits where (m/n) ln 2 = %u",
                  k);

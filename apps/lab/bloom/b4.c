@@ -56,7 +56,7 @@ static void run(lab *l) {
         unsigned k = (unsigned)ks[i];
         bloom_shape shape = bloom_half_full(n, k);
         lab_estimate rate = bloom_measure(l, shape, filters, asked,
-                                          (bloom_part){(double)i / (double)count, (double)(i + 1) / (double)count});
+                                          (bloom_share){(double)i / (double)count, (double)(i + 1) / (double)count});
         lab_at(points, bloom_bits_per_key(shape), rate);
         lab_find(l, LAB_EQUALS, bloom_rate(shape), rate, "m/n = %.2f, k = %u", bloom_bits_per_key(shape), k);
         if (k == K_OF_BASE)

@@ -22,7 +22,7 @@ static kith_plan plan_of(lab *l, uint64_t n, double rate) {
 
 /* Measures filters of one array: their rate by their set bits, and by lookups in a quarter of them. Returns the
  * first. */
-static lab_estimate measure_whole(lab *l, bloom_array array, uint64_t filters, uint64_t asked, bloom_part part) {
+static lab_estimate measure_whole(lab *l, bloom_array array, uint64_t filters, uint64_t asked, bloom_share share) {
     lab_sample rates = {0}, found = {0};
     for (uint64_t i = 0; i < filters; i++) {
         kith_filter *f = bloom_array_of(l, array);
@@ -31,7 +31,7 @@ static lab_estimate measure_whole(lab *l, bloom_array array, uint64_t filters, u
         if (i % 4 == 0)
             lab_sample_add(&found, (double)lab_count_found(l, f, array.n, asked) / (double)asked);
         lab_drop(l, f);
-        bloom_progress(l, part, i, filters);
+        bloom_progress(l, share, i, filters);
     }
     double exact = bloom_array_rate(l, array);
     lab_find(l, LAB_EQUALS, exact, lab_mean(&rates), "rate of %llu bits, %u hashes over all of them, by the set bits",
@@ -50,7 +50,7 @@ static void measure_arrays(lab *l, uint64_t n, uint64_t filters, uint64_t asked)
         bloom_array array = {n, k, (uint64_t)bits[i]};
         lab_estimate rate =
             measure_whole(l, array, filters, asked,
-                          (bloom_part){0.2 * (double)i / (double)count, 0.2 * (double)(i + 1) / (double)count});
+                          (bloom_share){0.2 * (double)i / (double)count, 0.2 * (double)(i + 1) / (double)count});
         if (n != KEYS || k != HASHES)
             continue;
         if (array.m == BITS)
@@ -86,7 +86,7 @@ static void measure_plans(lab *l, uint64_t n, uint64_t filters, uint64_t asked) 
             lab_sample_add(&rates, (double)lab_count_found(l, f, n, asked) / (double)asked);
             above += bloom_stats(l, f).rate_now > promised[i];
             lab_drop(l, f);
-            bloom_progress(l, (bloom_part){0.4 + part * (double)i, 0.4 + part * (double)(i + 1)}, t, filters);
+            bloom_progress(l, (bloom_share){0.4 + part * (double)i, 0.4 + part * (double)(i + 1)}, t, filters);
         }
         lab_find(l, LAB_EQUALS, bloom_rate(shape), lab_mean(&rates), "rate of the planned filter, %g promised",
                  promised[i]);
@@ -117,7 +117,7 @@ static void run(lab *l) {
         measure_arrays(l, n, 2 * filters, asked);
     if (lab_wants(l, "layout", "slices")) {
         bloom_shape sliced = {n, HASHES, BITS / HASHES};
-        lab_estimate rate = bloom_measure(l, sliced, filters, asked, (bloom_part){0.2, 0.4});
+        lab_estimate rate = bloom_measure(l, sliced, filters, asked, (bloom_share){0.2, 0.4});
         lab_find(l, LAB_EQUALS, bloom_rate(sliced), rate, "rate of 959 bits in 7 slices");
     }
     measure_plans(l, n, filters / 4, asked);

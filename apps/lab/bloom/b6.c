@@ -40,7 +40,7 @@ static void run(lab *l) {
             lab_fill(l, f, 0, n);
             lab_sample_add(&rates, (double)lab_count_found(l, f, n, asked) / (double)asked);
             lab_drop(l, f);
-            bloom_progress(l, (bloom_part){(double)i / (double)count, (double)(i + 1) / (double)count}, t, filters);
+            bloom_progress(l, (bloom_share){(double)i / (double)count, (double)(i + 1) / (double)count}, t, filters);
         }
         lab_estimate rate = lab_mean(&rates), ratio = ratio_of(bloom_bits_per_key(shape), rate);
         lab_find(l, LAB_EQUALS, bloom_bits_per_key(shape) / -log2(bloom_rate(shape)), ratio,

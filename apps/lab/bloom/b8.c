@@ -62,7 +62,7 @@ static void run(lab *l) {
         for (uint64_t t = 0; t < pairs; t++) {
             count += compare(l, bloom_of(l, shape), n, common, asked, &rates);
             bloom_progress(l,
-                           (bloom_part){0.8 * (double)i / (double)overlaps, 0.8 * (double)(i + 1) / (double)overlaps},
+                           (bloom_share){0.8 * (double)i / (double)overlaps, 0.8 * (double)(i + 1) / (double)overlaps},
                            t, pairs);
         }
         double together = (double)(2 * n - common);
@@ -78,7 +78,7 @@ static void run(lab *l) {
             continue;
         for (uint64_t t = 0; t < pairs / 4; t++) {
             count += compare(l, lab_filter(l, KINDS[k], 2 * n, 0.02, 0, NULL), n, lab_below(l, n + 1), 0, NULL);
-            bloom_progress(l, (bloom_part){0.8 + 0.05 * (double)k, 0.85 + 0.05 * (double)k}, t, pairs / 4);
+            bloom_progress(l, (bloom_share){0.8 + 0.05 * (double)k, 0.85 + 0.05 * (double)k}, t, pairs / 4);
         }
         lab_find(l, LAB_EQUALS, 0, lab_exact((double)count), "cells that differ, %s", KINDS[k]);
     }

@@ -116,7 +116,7 @@ static void run(lab *l) {
         double predicted[RATE_COUNT], common = (double)s.common / (double)n;
         for (uint64_t t = 0; t < pairs; t++) {
             faults += try_pair(l, shape, s, asked, rates);
-            bloom_progress(l, (bloom_part){(double)i / (double)steps, (double)(i + 1) / (double)steps}, t, pairs);
+            bloom_progress(l, (bloom_share){(double)i / (double)steps, (double)(i + 1) / (double)steps}, t, pairs);
         }
         predict(shape, s, predicted);
         for (unsigned which = 0; which < PLOTTED; which++)

@@ -217,38 +217,41 @@ static inline unsigned bloom_best_k(uint64_t n, double bits, unsigned k_most) {
     return best;
 }
 
-/* The part of an experiment that is running, for the progress bar. */
-typedef struct bloom_part {
+/* The share of an experiment that is running, for the progress bar: from 0 to 1. */
+typedef struct bloom_share {
     double from, to;
-} bloom_part;
+} bloom_share;
 
-static inline void bloom_progress(lab *l, bloom_part part, uint64_t done, uint64_t of) {
-    lab_progress(l, part.from + (part.to - part.from) * (double)done / (double)of);
+static inline void bloom_progress(lab *l, bloom_share share, uint64_t done, uint64_t of) {
+    lab_progress(l, share.from + (share.to - share.from) * (double)done / (double)of);
+}
+
+/* Adds n keys to a filter, measures its false-positive rate, and frees it. */
+static inline double bloom_rate_of(lab *l, kith_filter *f, uint64_t n, uint64_t asked) {
+    lab_fill(l, f, 0, n);
+    double rate = (double)lab_count_found(l, f, n, asked) / (double)asked;
+    lab_drop(l, f);
+    return rate;
 }
 
 /* Measures the false-positive rate, with one number per filter. Each filter is full and has its own hash seed. */
-static inline lab_estimate bloom_measure(lab *l, bloom_shape shape, uint64_t filters, uint64_t asked, bloom_part part) {
+static inline lab_estimate bloom_measure(lab *l, bloom_shape shape, uint64_t filters, uint64_t asked,
+                                         bloom_share share) {
     lab_sample rates = {0};
     for (uint64_t i = 0; i < filters; i++) {
-        kith_filter *f = bloom_of(l, shape);
-        lab_fill(l, f, 0, shape.n);
-        lab_sample_add(&rates, (double)lab_count_found(l, f, shape.n, asked) / (double)asked);
-        lab_drop(l, f);
-        bloom_progress(l, part, i, filters);
+        lab_sample_add(&rates, bloom_rate_of(l, bloom_of(l, shape), shape.n, asked));
+        bloom_progress(l, share, i, filters);
     }
     return lab_mean(&rates);
 }
 
 /* The same for one array of bits. */
 static inline lab_estimate bloom_array_measure(lab *l, bloom_array array, uint64_t filters, uint64_t asked,
-                                               bloom_part part) {
+                                               bloom_share share) {
     lab_sample rates = {0};
     for (uint64_t i = 0; i < filters; i++) {
-        kith_filter *f = bloom_array_of(l, array);
-        lab_fill(l, f, 0, array.n);
-        lab_sample_add(&rates, (double)lab_count_found(l, f, array.n, asked) / (double)asked);
-        lab_drop(l, f);
-        bloom_progress(l, part, i, filters);
+        lab_sample_add(&rates, bloom_rate_of(l, bloom_array_of(l, array), array.n, asked));
+        bloom_progress(l, share, i, filters);
     }
     return lab_mean(&rates);
 }

@@ -30,20 +30,6 @@ static const layout LAYOUTS[] = {
 };
 enum { LAYOUT_COUNT = sizeof LAYOUTS / sizeof *LAYOUTS, FIRST_SIMPLE = 5 };
 
-typedef struct slots {
-    uint64_t cell[16], wanted;
-    unsigned count;
-} slots;
-
-static void record_slot(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
-    slots *s = context;
-    (void)holds;
-    if (s->count == 0)
-        s->wanted = wanted;
-    if (s->count < 16)
-        s->cell[s->count++] = cell;
-}
-
 typedef struct seen {
     uint64_t pairs, contradictions, one_way, same, same_half;
 } seen;
@@ -59,9 +45,8 @@ static void look_at(lab *l, const layout *at, uint64_t per_pair, uint32_t *map, 
     kith_filter *f = at->is_xor ? geometry_filter_xor(l, &at->g) : geometry_filter(l, &at->g);
     uint64_t codes = UINT64_C(1) << at->g.f, size = geometry_slots(&at->g), pairs = 2 * at->g.half * (codes - 1);
     for (uint64_t i = 0; i < per_pair * pairs; i++) {
-        slots of = {.count = 0};
-        (void)kith_filter_look(f, lab_random(l), record_slot, &of);
-        uint64_t first = of.cell[0], other = of.cell[of.count / 2], code = at->g.b != 0 ? of.wanted : of.wanted / 2;
+        geometry_candidates of = geometry_look(f, lab_random(l));
+        uint64_t first = of.slot[0], other = of.slot[of.count / 2], code = at->g.b != 0 ? of.code : of.code / 2;
         lab_require(l, first < size && other < size && code >= 1 && code < codes, "a slot or a code is out of range");
         uint32_t *entry = &map[first * codes + code];
         s->contradictions += *entry != 0 && *entry != other + 1;

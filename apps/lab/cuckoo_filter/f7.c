@@ -57,29 +57,15 @@ static double load_bound(const geometry *g) {
     return keys / (double)slots;
 }
 
-typedef struct key_slots {
-    uint64_t cell[16], code;
-    unsigned count;
-} key_slots;
-
-static void record(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
-    key_slots *s = context;
-    (void)holds;
-    s->code = wanted;
-    if (s->count < 16)
-        s->cell[s->count++] = cell;
-}
-
 /* Counts the classes with more than 2b of the keys 0 … n - 1. */
 static uint64_t overfull_classes(lab *l, const kith_filter *f, const geometry *g, uint64_t n) {
     uint64_t codes = UINT64_C(1) << g->f, overfull = 0, digest;
     uint8_t *keys = lab_take(l, 2 * g->half * codes);
     for (uint64_t i = 0; i < n; i++) {
-        key_slots s = {.count = 0};
         lab_digests(l, f, i, 1, &digest);
-        (void)kith_filter_look(f, digest, record, &s);
-        uint64_t a = s.cell[0] / g->b, b = s.cell[g->b] / g->b;
-        overfull += ++keys[(a < b ? a : b) * codes + s.code] == 2 * g->b + 1;
+        geometry_candidates c = geometry_look(f, digest);
+        uint64_t a = c.slot[0] / g->b, b = c.slot[g->b] / g->b;
+        overfull += ++keys[(a < b ? a : b) * codes + c.code] == 2 * g->b + 1;
     }
     lab_drop(l, keys);
     return overfull;

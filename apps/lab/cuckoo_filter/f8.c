@@ -19,18 +19,6 @@
 
 enum { B = 4, BITS = 8, RANGE_SLOTS = (1 << BITS) * B };
 
-typedef struct pair {
-    uint64_t cell[2 * B];
-    unsigned count;
-} pair;
-
-static void record(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
-    pair *p = context;
-    (void)holds, (void)wanted;
-    if (p->count < 2 * B)
-        p->cell[p->count++] = cell;
-}
-
 /* Looks up many digests in a filter of `buckets` buckets with fingerprints of `bits` bits. *farthest is the largest
  * distance between the two buckets of a digest, *fewest the number of alternates of the bucket that has the fewest. */
 static void measure_alternates(lab *l, bool simple, unsigned bits, uint64_t buckets, uint64_t *farthest,
@@ -42,9 +30,8 @@ static void measure_alternates(lab *l, bool simple, unsigned bits, uint64_t buck
     *farthest = 0;
     *fewest = buckets;
     for (uint64_t i = 0; i < looks; i++) {
-        pair p = {.count = 0};
-        (void)kith_filter_look(f, lab_random(l), record, &p);
-        uint64_t from = p.cell[0] / B, to = p.cell[B] / B, apart = from > to ? from - to : to - from;
+        geometry_candidates c = geometry_look(f, lab_random(l));
+        uint64_t from = c.slot[0] / B, to = c.slot[B] / B, apart = from > to ? from - to : to - from;
         lab_require(l, from < buckets && to < buckets, "a bucket is out of range");
         *farthest = apart > *farthest ? apart : *farthest;
         seen[from * buckets + to] = 1;

@@ -99,6 +99,27 @@ static inline kith_filter *geometry_filter_xor(lab *l, const geometry *g) {
     return geometry_filter_as(l, g, GEOMETRY_XOR, 0, 0);
 }
 
+/* The slots that a lookup reads, those of the first bucket first, and the code that the key has in the first slot. */
+typedef struct geometry_candidates {
+    uint64_t slot[16], code;
+    unsigned count;
+} geometry_candidates;
+
+static inline void geometry_note_slot(void *context, uint64_t slot, uint64_t holds, uint64_t wanted) {
+    geometry_candidates *c = context;
+    (void)holds;
+    if (c->count == 0)
+        c->code = wanted;
+    if (c->count < sizeof c->slot / sizeof *c->slot)
+        c->slot[c->count++] = slot;
+}
+
+static inline geometry_candidates geometry_look(const kith_filter *filter, uint64_t digest) {
+    geometry_candidates c = {.count = 0};
+    (void)kith_filter_look(filter, digest, geometry_note_slot, &c);
+    return c;
+}
+
 /* Adds the keys first … first + n - 1 until one is refused, because there is no free slot for it or because the slots
  * of its class are full. Returns how many were added. */
 static inline uint64_t geometry_fill(lab *l, kith_filter *filter, uint64_t first, uint64_t n) {

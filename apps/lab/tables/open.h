@@ -29,8 +29,18 @@
 
 #include "steps.h"
 
+/* The probes for an absent key: the bound of the claims, the exact number with uniform hashing, a lower bound, and the
+ * exact number with linear probing. */
+static inline double bound_absent(double m, double n) {
+    return 1 / (1 - n / m);
+}
+
 static inline double uniform_absent(double m, double n) {
     return (m + 1) / (m - n + 1);
+}
+
+static inline double least_absent(double m, double n) {
+    return 1 + n / m;
 }
 
 /* Q_r(m, n) for r = 0 and 1. */
@@ -41,6 +51,10 @@ static inline double knuth_q(unsigned r, double m, double n) {
         product *= (n - k) / m;
     }
     return sum;
+}
+
+static inline double linear_absent(double m, double n) {
+    return (1 + knuth_q(1, m, n)) / 2;
 }
 
 typedef struct open_question {

@@ -1,34 +1,14 @@
 /* T3: open addressing, a search for an absent key. See open.h. In each table m/4 absent keys are searched for. */
 #include "open.h"
 
-static double bound(double m, double n) {
-    return 1 / (1 - n / m);
-}
-
-static double least(double m, double n) {
-    return 1 + n / m;
-}
-
-static double linear(double m, double n) {
-    return (1 + knuth_q(1, m, n)) / 2;
-}
-
 static double measure(lab *l, kith_table *t, steps *s, uint64_t m, uint64_t n) {
     put_words(l, t, 0, n);
     return looks_of(l, t, s, n, m / 4, false);
 }
 
-static const open_question QUESTION = {
-    .title = "A search for an absent key, open addressing",
-    .bound = bound,
-    .uniform = uniform_absent,
-    .least = least,
-    .linear = linear,
-    .measure = measure,
-};
-
 static void run(lab *l) {
-    open_run(l, &QUESTION);
+    open_run(l, &(open_question){"A search for an absent key, open addressing", bound_absent, uniform_absent,
+                                 least_absent, linear_absent, measure});
 }
 
 const lab_claim lab_T3 = {

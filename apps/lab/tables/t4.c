@@ -13,20 +13,8 @@ static double mean_over_insertions(cost *cost_at, double m, double n) {
     return sum / count;
 }
 
-static double bound_at(double m, double n) {
-    return 1 / (1 - n / m);
-}
-
-static double least_at(double m, double n) {
-    return 1 + n / m;
-}
-
-static double linear_at(double m, double n) {
-    return (1 + knuth_q(1, m, n)) / 2;
-}
-
 static double bound(double m, double n) {
-    return mean_over_insertions(bound_at, m, n);
+    return mean_over_insertions(bound_absent, m, n);
 }
 
 static double uniform(double m, double n) {
@@ -34,11 +22,11 @@ static double uniform(double m, double n) {
 }
 
 static double least(double m, double n) {
-    return mean_over_insertions(least_at, m, n);
+    return mean_over_insertions(least_absent, m, n);
 }
 
 static double linear(double m, double n) {
-    return mean_over_insertions(linear_at, m, n);
+    return mean_over_insertions(linear_absent, m, n);
 }
 
 static double measure(lab *l, kith_table *t, steps *s, uint64_t m, uint64_t n) {
@@ -48,17 +36,8 @@ static double measure(lab *l, kith_table *t, steps *s, uint64_t m, uint64_t n) {
     return (double)s->looks / (double)(m / 64);
 }
 
-static const open_question QUESTION = {
-    .title = "An insertion, open addressing",
-    .bound = bound,
-    .uniform = uniform,
-    .least = least,
-    .linear = linear,
-    .measure = measure,
-};
-
 static void run(lab *l) {
-    open_run(l, &QUESTION);
+    open_run(l, &(open_question){"An insertion, open addressing", bound, uniform, least, linear, measure});
 }
 
 const lab_claim lab_T4 = {

@@ -30,17 +30,9 @@ static double measure(lab *l, kith_table *t, steps *s, uint64_t m, uint64_t n) {
     return looks_of(l, t, s, 0, n, true);
 }
 
-static const open_question QUESTION = {
-    .title = "A search for a present key, open addressing",
-    .bound = bound,
-    .uniform = uniform,
-    .least = least,
-    .linear = linear,
-    .measure = measure,
-};
-
 static void run(lab *l) {
-    open_run(l, &QUESTION);
+    open_run(l,
+             &(open_question){"A search for a present key, open addressing", bound, uniform, least, linear, measure});
 }
 
 const lab_claim lab_T5 = {

@@ -27,24 +27,9 @@ enum {
 
 /* ---- the cuckoo filter ---- */
 
-typedef struct candidates {
-    uint64_t cells[2 * ENTRIES], print;
-    unsigned count;
-} candidates;
-
-static void record(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
-    candidates *c = context;
-    (void)holds;
-    c->print = wanted;
-    if (c->count < 2 * ENTRIES)
-        c->cells[c->count++] = cell;
-}
-
 /* The entries that a lookup of an absent key reads: those of its two buckets. */
-static candidates candidates_of(const kith_filter *f, const char *name) {
-    candidates c = {.count = 0};
-    (void)kith_filter_look(f, kith_filter_digest(f, name, strlen(name)), record, &c);
-    return c;
+static geometry_candidates candidates_of(const kith_filter *f, const char *name) {
+    return geometry_look(f, kith_filter_digest(f, name, strlen(name)));
 }
 
 static void read_cells(const kith_filter *f, uint64_t *cells) {
@@ -92,8 +77,8 @@ typedef struct moves {
 } moves;
 
 /* Returns false if an entry has moved twice, so that the order cannot be read from the filter. */
-static bool read_moves(const candidates *of, const uint64_t *before, const uint64_t *after, moves *m) {
-    uint64_t print_now = of->print;
+static bool read_moves(const geometry_candidates *of, const uint64_t *before, const uint64_t *after, moves *m) {
+    uint64_t print_now = of->code;
     bool seen[CELLS] = {false};
     unsigned changed = 0;
     for (uint64_t i = 0; i < CELLS; i++)
@@ -128,7 +113,7 @@ static void print_moves(example *x, const moves *m, const uint64_t *before, cons
 }
 
 /* Adds a key to a copy of the filter. Returns whether it fits and its moves can be drawn. */
-static bool can_be_drawn(example *x, const kith_filter *f, const char *name, const candidates *c) {
+static bool can_be_drawn(example *x, const kith_filter *f, const char *name, const geometry_candidates *c) {
     uint64_t before[CELLS], after[CELLS];
     kith_filter *copy = NULL;
     moves m;
@@ -153,10 +138,10 @@ static int fill(kith_filter *f, example *x) {
     for (unsigned i = 0; i < CELLS; i++) {
         char name[NAME_BYTES];
         name_of(x, i, name);
-        candidates c = candidates_of(f, name);
+        geometry_candidates c = candidates_of(f, name);
         bool full = c.count == 2 * ENTRIES;
         for (unsigned e = 0; e < c.count; e++)
-            full = full && kith_filter_cell(f, c.cells[e]) != 0 && kith_filter_cell(f, c.cells[e]) != c.print;
+            full = full && kith_filter_cell(f, c.slot[e]) != 0 && kith_filter_cell(f, c.slot[e]) != c.code;
         if (full)
             return can_be_drawn(x, f, name, &c) && kith_filter_count(f) == i && i < EARLY ? (int)i : -1;
         kith_status status = kith_filter_add(f, name, strlen(name), NULL);
@@ -174,10 +159,10 @@ static void draw_own_keys(example *x, kith_filter *f) {
     for (unsigned i = 0; i < x->key_count && x->wrong == NULL; i++) {
         uint64_t before[CELLS], after[CELLS];
         read_cells(f, before);
-        candidates c = candidates_of(f, x->keys[i]);
+        geometry_candidates c = candidates_of(f, x->keys[i]);
         kith_status status = kith_filter_add(f, x->keys[i], strlen(x->keys[i]), NULL);
-        print(x, "add    %s: fingerprint %03llx, buckets %llu and %llu%s\n", x->keys[i], (unsigned long long)c.print,
-              (unsigned long long)c.cells[0] / ENTRIES + 1, (unsigned long long)c.cells[c.count - 1] / ENTRIES + 1,
+        print(x, "add    %s: fingerprint %03llx, buckets %llu and %llu%s\n", x->keys[i], (unsigned long long)c.code,
+              (unsigned long long)c.slot[0] / ENTRIES + 1, (unsigned long long)c.slot[c.count - 1] / ENTRIES + 1,
               status == KITH_E_FULL ? ": refused, the filter is full" : "");
         if (status == KITH_E_FULL)
             return;
@@ -186,7 +171,7 @@ static void draw_own_keys(example *x, kith_filter *f) {
         if (check_status(x, status) && read_moves(&c, before, after, &m))
             print_moves(x, &m, before, after);
         else
-            print(x, "store  %03llx; some entries have moved more than once\n", (unsigned long long)c.print);
+            print(x, "store  %03llx; some entries have moved more than once\n", (unsigned long long)c.code);
         draw(x, after, before);
     }
 }
@@ -206,11 +191,11 @@ static void draw_kicks(example *x) {
         char name[NAME_BYTES];
         name_of(x, (unsigned)key, name);
         uint64_t before[CELLS], after[CELLS];
-        candidates c = candidates_of(f, name);
+        geometry_candidates c = candidates_of(f, name);
         read_cells(f, before);
         draw(x, before, NULL);
-        print(x, "add    %s: fingerprint %03llx, buckets %llu and %llu, both full\n", name, (unsigned long long)c.print,
-              (unsigned long long)c.cells[0] / ENTRIES + 1, (unsigned long long)c.cells[c.count - 1] / ENTRIES + 1);
+        print(x, "add    %s: fingerprint %03llx, buckets %llu and %llu, both full\n", name, (unsigned long long)c.code,
+              (unsigned long long)c.slot[0] / ENTRIES + 1, (unsigned long long)c.slot[c.count - 1] / ENTRIES + 1);
         (void)check_status(x, kith_filter_add(f, name, strlen(name), NULL));
         read_cells(f, after);
         moves m;

@@ -61,14 +61,8 @@ static bool options_agree(const kith_table *t) {
 
 /* ---- operations ---- */
 
-static kith_status create(kith_table *t, uint64_t capacity) {
-    if (!options_agree(t))
-        return KITH_E_OPTION;
-    kithi_cuckoo_table *c = kithi_allocate(&t->allocator, sizeof *c);
-    if (c == NULL)
-        return KITH_E_MEMORY;
-    kith_status status =
-        kithi_cuckoo_table_make(t, kithi_cuckoo_table_buckets_for(t, capacity), kithi_prng_next(&t->prng), c);
+/* Returns `status`. If that is KITH_OK, c becomes the state of the table; otherwise it is released. */
+static kith_status take_state(kith_table *t, kithi_cuckoo_table *c, kith_status status) {
     if (status != KITH_OK) {
         kithi_release(&t->allocator, c, sizeof *c);
         return status;
@@ -76,6 +70,16 @@ static kith_status create(kith_table *t, uint64_t capacity) {
     t->state = c;
     kithi_table_use_words(t, kithi_cuckoo_table_words(t));
     return KITH_OK;
+}
+
+static kith_status create(kith_table *t, uint64_t capacity) {
+    if (!options_agree(t))
+        return KITH_E_OPTION;
+    kithi_cuckoo_table *c = kithi_allocate(&t->allocator, sizeof *c);
+    if (c == NULL)
+        return KITH_E_MEMORY;
+    return take_state(
+        t, c, kithi_cuckoo_table_make(t, kithi_cuckoo_table_buckets_for(t, capacity), kithi_prng_next(&t->prng), c));
 }
 
 static void destroy(kith_table *t) {
@@ -226,15 +230,9 @@ static kith_status attach(kith_table *t, const kithi_head *head, uint8_t *block)
     kithi_cuckoo_table *c = kithi_allocate(&t->allocator, sizeof *c);
     if (c == NULL)
         return KITH_E_MEMORY;
-    kith_status status =
-        kithi_cuckoo_table_make_on_block(t, head->params[PARAM_BUCKETS], head->params[PARAM_SEED], head, block, c);
-    if (status != KITH_OK) {
-        kithi_release(&t->allocator, c, sizeof *c);
-        return status;
-    }
-    t->state = c;
-    kithi_table_use_words(t, kithi_cuckoo_table_words(t));
-    return KITH_OK;
+    return take_state(
+        t, c,
+        kithi_cuckoo_table_make_on_block(t, head->params[PARAM_BUCKETS], head->params[PARAM_SEED], head, block, c));
 }
 
 const kithi_table_kind kithi_table_cuckoo = {

@@ -168,6 +168,15 @@ static kith_status allocate_scratch(const kith_table *t, kithi_cuckoo_table *c) 
     return c->queue != NULL && c->visited != NULL ? KITH_OK : KITH_E_MEMORY;
 }
 
+/* Returns `status`. If that is KITH_OK, the table uses the block; otherwise what *c has is released. */
+static kith_status finish(const kith_table *t, kithi_cuckoo_table *c, uint8_t *block, kith_status status) {
+    if (status == KITH_OK)
+        set_block(t, c, block);
+    else
+        kithi_cuckoo_table_release(t, c);
+    return status;
+}
+
 kith_status kithi_cuckoo_table_make(const kith_table *t, uint64_t buckets, uint64_t seed, kithi_cuckoo_table *c) {
     unsigned d = (unsigned)t->options[KITHI_CUCKOO_TABLE_OPTION_D];
     uint64_t body_bytes;
@@ -179,12 +188,7 @@ kith_status kithi_cuckoo_table_make(const kith_table *t, uint64_t buckets, uint6
     uint8_t *block = kithi_allocate(&t->allocator, c->block_bytes);
     status = block != NULL ? allocate_scratch(t, c) : KITH_E_MEMORY;
     c->block = block;
-    if (status != KITH_OK) {
-        kithi_cuckoo_table_release(t, c);
-        return status;
-    }
-    set_block(t, c, block);
-    return KITH_OK;
+    return finish(t, c, block, status);
 }
 
 /* The numbers of buckets and keys may come from an attacker. So this checks that the body has the size that follows
@@ -199,12 +203,7 @@ kith_status kithi_cuckoo_table_make_on_block(const kith_table *t, uint64_t bucke
     kith_status status = draw_functions(t, seed, c);
     if (status == KITH_OK && !t->readonly)
         status = allocate_scratch(t, c);
-    if (status != KITH_OK) {
-        kithi_cuckoo_table_release(t, c);
-        return status;
-    }
-    set_block(t, c, block);
-    return KITH_OK;
+    return finish(t, c, block, status);
 }
 
 /* ---- rebuilding ---- */
