@@ -10,11 +10,11 @@
  *     4       where the first of two files ends
  *     5 …     the text
  *
- * The blocks are small, so that a few hundred bytes are enough for records that span blocks. */
-#define BLOCK_BYTES ((size_t)128)
+ * The chunks are small, so that a few hundred bytes are enough for records that span chunks. */
+#define CHUNK_BYTES ((size_t)128)
 #define RECORDS_MAX ((size_t)80)
 #define RECORD_MAX ((size_t)200)
-#include "cli/input/block.c"
+#include "cli/input/chunk.c"
 
 #include "fuzz/target.h"
 
@@ -498,8 +498,8 @@ static void digest_each(const void *context, const input_record *records, size_t
         digests[i] = kith_digest(context, records[i].key, records[i].key_bytes);
 }
 
-/* With digest_only, records that are longer than a block may come without their bytes. */
-static void compare_record(const input_shape *shape, const block *b, size_t i, const result *want) {
+/* With digest_only, records that are longer than a chunk may come without their bytes. */
+static void compare_record(const input_shape *shape, const chunk *b, size_t i, const result *want) {
     const input_record *r = &b->records[i];
     const char *key = keys + want->key_at;
     if (shape->digest_only) {
@@ -513,11 +513,11 @@ static void compare_record(const input_shape *shape, const block *b, size_t i, c
 static void read_and_compare(const input_shape *shape) {
     static const char *const PATHS[FILES] = {"0", "1"};
     splitter s = {.shape = shape, .paths = PATHS, .path_count = FILES};
-    block b = {.bytes = NULL};
+    chunk b = {.bytes = NULL};
     size_t done = 0;
     uint64_t left_out = 0;
     do {
-        block_fill(&b, &s);
+        chunk_fill(&b, &s);
         for (size_t i = 0; i < b.record_count; i++, done++) {
             HOLD(done < result_count);
             compare_record(shape, &b, i, &results[done]);
@@ -531,7 +531,7 @@ static void read_and_compare(const input_shape *shape) {
         HOLD(b.error_name == PATHS[error_file] && b.error_line == error_line);
         HOLD(memchr(b.reason, '\0', sizeof b.reason) != NULL && b.reason[0] != '\0');
     }
-    block_release(&b);
+    chunk_release(&b);
     region_free(&s.carry);
 }
 

@@ -1,19 +1,19 @@
-/* input.c: the input pipeline: a reader thread fills blocks of records, the calling thread uses them.
+/* input.c: the input pipeline: a reader thread fills chunks of records, the calling thread uses them.
  *
  *     reader thread                                    calling thread
- *     block_fill: read, decompress, split, make keys   input_next: returns batches of records
+ *     chunk_fill: read, decompress, split, make keys   input_next: returns batches of records
  *
- *                      filled - freed <= BLOCKS
- *     +- block 0 ----+- block 1 -+- … -+- block 7 -----+
- *     | in use by    | filled    |     | being filled  |    block i of the stream is in blocks[i % BLOCKS]
+ *                      filled - freed <= CHUNKS
+ *     +- chunk 0 ----+- chunk 1 -+- … -+- chunk 7 -----+
+ *     | in use by    | filled    |     | being filled  |    chunk i of the stream is in chunks[i % CHUNKS]
  *     | the caller   |           |     |               |
  *     +--------------+-----------+-----+---------------+
  *
- * Waking a thread costs more than splitting a block. So a reader that found all blocks full sleeps until half of them
- * are free, and a thread is woken only if it sleeps. With one thread, a block is filled when the caller needs it.
+ * Waking a thread costs more than splitting a chunk. So a reader that found all chunks full sleeps until half of them
+ * are free, and a thread is woken only if it sleeps. With one thread, a chunk is filled when the caller needs it.
  *
- * The reader thread never prints anything. An error is stored in the block where it occurred, and the calling thread
- * reports it after all records before it have been used. Notes are reported when the first record of the block is used.
+ * The reader thread never prints anything. An error is stored in the chunk where it occurred, and the calling thread
+ * reports it after all records before it have been used. Notes are reported when the first record of the chunk is used.
  * So errors occur at the same point with any number of threads, and only one thread ever ends the tool. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -35,21 +35,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/input/block.h"
+#include "cli/input/chunk.h"
 #include "cli/input/stream.h"
 #include "cli/output/report.h"
 #include "cli/values.h"
 #include "cli/wake.h"
 
-#define BLOCKS 8
+#define CHUNKS 8
 
 static const char *const STDIN_ONLY[] = {"-"};
 
 struct input {
     input_shape shape;
     splitter splitter;
-    block blocks[BLOCKS];
-    block *current; /* NULL: none */
+    chunk chunks[CHUNKS];
+    chunk *current; /* NULL: none */
     size_t at;      /* index of its next record */
     const uint64_t *digests;
     const bool *marks;
@@ -63,8 +63,8 @@ struct input {
     pthread_cond_t has_filled, has_freed;
     bool reader_sleeps, caller_sleeps;
     bool input_idle;        /* the reader has waited for input since the caller last flushed stdout */
-    uint64_t filled, freed; /* numbers of blocks since the start */
-    uint64_t longer_bytes;  /* what blocks need for long records */
+    uint64_t filled, freed; /* numbers of chunks since the start */
+    uint64_t longer_bytes;  /* what chunks need for long records */
     bool stop;
 };
 
@@ -84,15 +84,15 @@ static uint64_t total_of(const char *const *paths, size_t path_count) {
 
 /* ---- reader thread ---- */
 
-/* Returns a free block, or NULL if the caller has closed the input. */
-static block *wait_for_free(input *in) {
+/* Returns a free chunk, or NULL if the caller has closed the input. */
+static chunk *wait_for_free(input *in) {
     pthread_mutex_lock(&in->lock);
-    while (in->filled - in->freed == BLOCKS && !in->stop) {
+    while (in->filled - in->freed == CHUNKS && !in->stop) {
         in->reader_sleeps = true;
         pthread_cond_wait(&in->has_freed, &in->lock);
     }
     in->reader_sleeps = false;
-    block *b = in->stop ? NULL : &in->blocks[in->filled % BLOCKS];
+    chunk *b = in->stop ? NULL : &in->chunks[in->filled % CHUNKS];
     pthread_mutex_unlock(&in->lock);
     return b;
 }
@@ -111,17 +111,17 @@ static void signal_filled(input *in) {
     pthread_mutex_unlock(&in->lock);
 }
 
-/* The block of the caller is free. */
+/* The chunk of the caller is free. */
 static void signal_freed(input *in, size_t longer_bytes) {
     pthread_mutex_lock(&in->lock);
     in->longer_bytes -= longer_bytes;
     in->freed += in->threaded;
-    if (in->reader_sleeps && in->filled - in->freed <= BLOCKS / 2)
+    if (in->reader_sleeps && in->filled - in->freed <= CHUNKS / 2)
         pthread_cond_signal(&in->has_freed);
     pthread_mutex_unlock(&in->lock);
 }
 
-/* Called by the reader thread. Only the calling thread may write to stdout; it does so when it has used all blocks. */
+/* Called by the reader thread. Only the calling thread may write to stdout; it does so when it has used all chunks. */
 static void signal_idle(void *context) {
     input *in = context;
     pthread_mutex_lock(&in->lock);
@@ -135,8 +135,8 @@ static void flush_now(void *context) {
     out_flush();
 }
 
-/* Called by block_fill() for a record that is longer than a block. A record is never larger than the limit, so it has
- * enough when all blocks before are used. */
+/* Called by chunk_fill() for a record that is longer than a chunk. A record is never larger than the limit, so it has
+ * enough when all chunks before are used. */
 static bool reserve(void *context, size_t more) {
     input *in = context;
     uint64_t limit = in->shape.memory;
@@ -154,8 +154,8 @@ static bool reserve(void *context, size_t more) {
 
 static void *read_all(void *context) {
     input *in = context;
-    for (block *b; (b = wait_for_free(in)) != NULL;) {
-        block_fill(b, &in->splitter);
+    for (chunk *b; (b = wait_for_free(in)) != NULL;) {
+        chunk_fill(b, &in->splitter);
         bool done = b->last || b->error_name != NULL;
         signal_filled(in);
         if (done)
@@ -179,7 +179,7 @@ static bool has_room_for_stack(void) {
 }
 
 /* How much address space reading takes does not depend on how much is left, or on timing: otherwise, what fits under
- * one limit (ulimit -v) might not fit under a higher one. So all blocks are allocated first, glibc shall not give the
+ * one limit (ulimit -v) might not fit under a higher one. So all chunks are allocated first, glibc shall not give the
  * reader thread its own heap, for which it takes 64 MiB if it can get them, and a thread that cannot be started for
  * lack of memory is an error.
  *
@@ -188,8 +188,8 @@ static bool has_room_for_stack(void) {
 static void start_reader(input *in) {
     if (pipe(in->stop_pipe) != 0)
         return;
-    for (size_t i = 0; i < BLOCKS; i++)
-        if (!block_allocate(&in->blocks[i], &in->shape))
+    for (size_t i = 0; i < CHUNKS; i++)
+        if (!chunk_allocate(&in->chunks[i], &in->shape))
             fail("not enough memory");
 #ifdef M_ARENA_MAX
     (void)mallopt(M_ARENA_MAX, 1);
@@ -229,7 +229,7 @@ static void stop_reader(input *in) {
 static noreturn void fail_fixed(const input_shape *shape) {
     value_text most;
     fail("--fixed %zu: a record may have %s at most with this --memory: raise --memory%s%s", shape->fixed_bytes,
-         text_of_size(block_record_max(shape), most), shape->advice != NULL ? ", or " : "",
+         text_of_size(chunk_record_max(shape), most), shape->advice != NULL ? ", or " : "",
          shape->advice != NULL ? shape->advice : "");
 }
 
@@ -249,7 +249,7 @@ input *input_open(const char *const *paths, size_t path_count, const input_shape
     pthread_mutex_init(&in->lock, NULL);
     pthread_cond_init(&in->has_filled, NULL);
     pthread_cond_init(&in->has_freed, NULL);
-    if (shape->fixed_bytes > block_record_max(shape) && !key_can_stream(&in->shape))
+    if (shape->fixed_bytes > chunk_record_max(shape) && !key_can_stream(&in->shape))
         fail_fixed(shape);
     if (shape->threads != 1)
         start_reader(in);
@@ -274,10 +274,10 @@ static void sleep_caller(input *in) {
     pthread_mutex_lock(&in->lock);
 }
 
-static block *next_block(input *in) {
+static chunk *next_chunk(input *in) {
     if (!in->threaded) {
-        block_fill(&in->blocks[0], &in->splitter);
-        return &in->blocks[0];
+        chunk_fill(&in->chunks[0], &in->splitter);
+        return &in->chunks[0];
     }
     pthread_mutex_lock(&in->lock);
     while (in->filled == in->freed) {
@@ -292,39 +292,39 @@ static block *next_block(input *in) {
         sleep_caller(in);
     }
     in->caller_sleeps = false;
-    block *b = &in->blocks[in->freed % BLOCKS];
+    chunk *b = &in->chunks[in->freed % CHUNKS];
     pthread_mutex_unlock(&in->lock);
     return b;
 }
 
-static noreturn void fail_at(input *in, const block *b) {
+static noreturn void fail_at(input *in, const chunk *b) {
     stop_reader(in);
     if (b->error_line != 0)
         fail("%s:%" PRIu64 ": %s", b->error_name, b->error_line, b->reason);
     fail("%s: %s", b->error_name, b->reason);
 }
 
-/* Prints what was found in the block that is not an error. */
-static void note_findings(const block *b) {
+/* Prints what was found in the chunk that is not an error. */
+static void note_findings(const chunk *b) {
     if (b->bom_name != NULL)
         note("%s: begins with a UTF-8 byte order mark, which is not part of the first key", b->bom_name);
     if (b->cr_name != NULL && b->cr_line != 0)
-        note("%s:%" PRIu64 ": %s", b->cr_name, b->cr_line, BLOCK_CR_NOTE);
+        note("%s:%" PRIu64 ": %s", b->cr_name, b->cr_line, CHUNK_CR_NOTE);
     else if (b->cr_name != NULL)
-        note("%s: %s", b->cr_name, BLOCK_CR_ALONE);
+        note("%s: %s", b->cr_name, CHUNK_CR_ALONE);
     if (b->nul_name != NULL)
-        note("%s:%" PRIu64 ": %s", b->nul_name, b->nul_line, BLOCK_NUL_NOTE);
+        note("%s:%" PRIu64 ": %s", b->nul_name, b->nul_line, CHUNK_NUL_NOTE);
 }
 
 size_t input_next(input *in, const input_record **records) {
     for (;;) {
         if (in->current == NULL) {
-            in->current = next_block(in);
+            in->current = next_chunk(in);
             in->skipped += in->current->skipped;
             note_findings(in->current);
             in->at = 0;
         }
-        block *b = in->current;
+        chunk *b = in->current;
         size_t left = b->record_count - in->at;
         if (left > 0) {
             size_t n = left < INPUT_BATCH ? left : INPUT_BATCH;
@@ -339,7 +339,7 @@ size_t input_next(input *in, const input_record **records) {
         if (b->last)
             return 0;
         in->current = NULL;
-        size_t longer_bytes = block_shrink(b);
+        size_t longer_bytes = chunk_shrink(b);
         if (in->threaded || longer_bytes > 0)
             signal_freed(in, longer_bytes);
     }
@@ -362,7 +362,7 @@ uint64_t input_bytes_total(const input *in) {
 }
 
 uint64_t input_memory(const input *in) {
-    return (in->threaded ? BLOCKS : 1) * (uint64_t)block_memory(&in->shape) + in->shape.memory +
+    return (in->threaded ? CHUNKS : 1) * (uint64_t)chunk_memory(&in->shape) + in->shape.memory +
            in->shape.unpack_memory;
 }
 
@@ -374,8 +374,8 @@ void input_close(input *in) {
     stop_reader(in);
     source_release(&in->splitter.source);
     region_free(&in->splitter.carry);
-    for (size_t i = 0; i < BLOCKS; i++)
-        block_release(&in->blocks[i]);
+    for (size_t i = 0; i < CHUNKS; i++)
+        chunk_release(&in->chunks[i]);
     pthread_cond_destroy(&in->has_filled);
     pthread_cond_destroy(&in->has_freed);
     pthread_mutex_destroy(&in->lock);

@@ -1,8 +1,8 @@
 /* input.h: reads keys from files, pipes and compressed files, in all the formats that the options name.
  *
- *     files, stdin, archives  ->  blocks  ->  lines (or NUL-ended, or fixed records)  ->  key of each  ->  batches
+ *     files, stdin, archives  ->  chunks  ->  lines (or NUL-ended, or fixed records)  ->  key of each  ->  batches
  *
- * The input is read in large blocks, by a separate thread if `threads` allows it. A batch is valid until the next call.
+ * The input is read in large chunks, by a separate thread if `threads` allows it. A batch is valid until the next call.
  * Every failure ends the tool with one line that names the file and, for a record, its number; where records are lines,
  * that is the line number, so that an editor can find it. All records before it have been returned by then. A bad
  * record (broken quote, missing column, bad JSON, odd hex, incomplete fixed record) is counted and skipped with
@@ -16,10 +16,10 @@
  *
  * In the plain case the cost is small compared with read(2): lines are not copied, and two threads split about 2 GB/s.
  *
- * Memory: eight blocks (one block with one thread) of 256 KiB, each with up to 640 KiB of records and digests and, if
- * keys are rewritten, another 256 KiB: 10 MB at most, and up to 4 MB that are carried from one block to the next. A
- * record that is longer than a block makes it grow, and if keys are rewritten, they take as much again. All blocks
- * together grow by `memory` bytes at most: the reader waits until blocks before it are used, and a record that would
+ * Memory: eight chunks (one chunk with one thread) of 256 KiB, each with up to 640 KiB of records and digests and, if
+ * keys are rewritten, another 256 KiB: 10 MB at most, and up to 4 MB that are carried from one chunk to the next. A
+ * record that is longer than a chunk makes it grow, and if keys are rewritten, they take as much again. All chunks
+ * together grow by `memory` bytes at most: the reader waits until chunks before it are used, and a record that would
  * need more by itself is an error. With digest_only, keys that are the whole record are hashed as they are read, and
  * may have any length.
  *
@@ -71,12 +71,12 @@ typedef struct input_shape {
     bool skip_bad;          /* count records that cannot be read, and continue */
     unsigned threads;       /* 1: everything in the calling thread */
 
-    /* Only the digests of keys are used. `hash` is then that of `digest`. Of a record that is longer than a block, line
+    /* Only the digests of keys are used. `hash` is then that of `digest`. Of a record that is longer than a chunk, line
      * and key are only the beginning. */
     bool digest_only;
     kith_hash hash;
 
-    uint64_t memory;        /* for records that are longer than a block; 0: no limit */
+    uint64_t memory;        /* for records that are longer than a chunk; 0: no limit */
     const char *advice;     /* what else than --memory helps if a record does not fit; NULL: nothing */
     uint64_t unpack_memory; /* for a decompressor; 0: as much as it accepts by default */
     /* Called by the calling thread before it waits for input; does what is due, and returns for how many milliseconds

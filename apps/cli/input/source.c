@@ -1,18 +1,18 @@
 /* input/source.c: reads bytes from files and pipes, and decompresses them.
  *
- *     read(2) ->  packed: 128 KiB  ->  unpacker  ->  the caller's block       archives
- *     read(2) ------------------------------------>  the caller's block       plain
+ *     read(2) ->  packed: 128 KiB  ->  unpacker  ->  the caller's chunk       archives
+ *     read(2) ------------------------------------>  the caller's chunk       plain
  *
  * The format of a file is recognised by its first bytes, not by its name. So the first read of every file goes to
  * `packed`. If these bytes do not belong to a known archive format, they are passed on as they are, and all later reads
- * go directly to the caller's block. For text, the first bytes after decompression are checked as well, because a gzip
+ * go directly to the caller's chunk. For text, the first bytes after decompression are checked as well, because a gzip
  * file may contain a tar archive or begin with a byte order mark. An error while decompressing them is reported after
  * they have been passed on.
  *
  * Text has no NULs. The list of find -print0 without -0, or UTF-16 without a byte order mark, would become a few keys
  * that nobody looks up. So a file with a NUL in its first 64 KiB is refused when it is opened; of a pipe, those bytes
  * are examined that come before or with its first line. NULs that come later are searched for in what is passed on,
- * unless the caller does that (input/block.c, when it splits plain lines).
+ * unless the caller does that (input/chunk.c, when it splits plain lines).
  *
  * A pipe may be idle for hours, but the reader thread must still end when it is asked to. So before it reads from
  * anything but a regular file, it waits for that file and for stop_fd.

@@ -1,4 +1,4 @@
-/* input/stream.h: the digest of a key that is longer than a block, computed while the key is read. Only keys that are
+/* input/stream.h: the digest of a key that is longer than a chunk, computed while the key is read. Only keys that are
  * the whole record, with or without --crlf and -i, can be hashed this way. */
 #ifndef CLI_INPUT_STREAM_H
 #define CLI_INPUT_STREAM_H

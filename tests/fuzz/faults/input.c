@@ -1,4 +1,4 @@
-/* A closing quote may be followed by anything; numbers and strings of JSON have the same keys; keys longer than a block
+/* A closing quote may be followed by anything; numbers and strings of JSON have the same keys; keys longer than a chunk
  * have a digest of their own. */
 #include "cli/input/parse_json.h"
 #include "cli/input/key.h"

@@ -1,12 +1,12 @@
-/* input/block.h: a block of bytes and the records in it. */
-#ifndef CLI_INPUT_BLOCK_H
-#define CLI_INPUT_BLOCK_H
+/* input/chunk.h: a chunk of bytes and the records in it. */
+#ifndef CLI_INPUT_CHUNK_H
+#define CLI_INPUT_CHUNK_H
 
 #include "cli/input/input.h"
 #include "cli/input/source.h"
 #include "cli/region.h"
 
-typedef struct block {
+typedef struct chunk {
     char *bytes; /* `own`, or `longer` while a record is longer than that */
     size_t allocated, filled;
     char *keys; /* as large as bytes; NULL if keys are parts of their lines */
@@ -19,22 +19,22 @@ typedef struct block {
     size_t record_count;
     uint64_t skipped; /* records skipped by skip_bad */
 
-    const char *bom_name; /* NULL, or a file that starts in this block with a byte order mark */
+    const char *bom_name; /* NULL, or a file that starts in this chunk with a byte order mark */
     const char *cr_name;  /* NULL, or the file with the first line that ends in CR */
     uint64_t cr_line;     /* its number; 0: the file has CRs instead of newlines */
     const char *nul_name; /* NULL, or the file with the first line that has a NUL */
     uint64_t nul_line;    /* its number */
 
-    bool streamed; /* the first record is longer than a block: it has this digest */
+    bool streamed; /* the first record is longer than a chunk: it has this digest */
     uint64_t streamed_digest;
 
-    bool last;              /* this is the last block */
+    bool last;              /* this is the last chunk */
     const char *error_name; /* NULL, or the file in which reading failed after these records */
     uint64_t error_line;    /* 0: the file as a whole */
     char reason[SOURCE_REASON_BYTES];
-} block;
+} chunk;
 
-/* How far a block has been split, as offsets into its bytes. The last three are for CSV, whose records may have several
+/* How far a chunk has been split, as offsets into its bytes. The last three are for CSV, whose records may have several
  * lines. */
 typedef struct place {
     size_t at;           /* the first byte that is not part of a complete record */
@@ -44,7 +44,7 @@ typedef struct place {
     size_t broken_until; /* a quote that is open at the end of a line before here is not closed correctly */
 } place;
 
-/* The state of reading: the files, one after the other, and the bytes that are carried over to the next block. */
+/* The state of reading: the files, one after the other, and the bytes that are carried over to the next chunk. */
 typedef struct splitter {
     const input_shape *shape;
     const char *const *paths;
@@ -54,35 +54,35 @@ typedef struct splitter {
     bool cr_noted; /* a line that ends in CR was found */
     bool nul_noted;
     uint64_t line; /* number of lines (or other records) of this file so far */
-    region carry;  /* the beginning of a record, or bytes not yet split because the block has RECORDS_MAX records */
+    region carry;  /* the beginning of a record, or bytes not yet split because the chunk has RECORDS_MAX records */
     size_t carry_bytes;
     place carry_place; /* in those; its `at` is 0 */
 
-    /* Waits until a block may become `more` bytes larger. Returns false if reading is to be stopped. NULL: no limit. */
+    /* Waits until a chunk may become `more` bytes larger. Returns false if reading is to be stopped. NULL: no limit. */
     bool (*reserve)(void *context, size_t more);
     void *reserve_context;
 } splitter;
 
 /* The notes for b->cr_line: for a line, and for 0; and for b->nul_line. */
-extern const char BLOCK_CR_NOTE[], BLOCK_CR_ALONE[], BLOCK_NUL_NOTE[];
+extern const char CHUNK_CR_NOTE[], CHUNK_CR_ALONE[], CHUNK_NUL_NOTE[];
 
-/* Allocates all memory of a block, except what records longer than a block need. block_fill() calls it, too. Returns
+/* Allocates all memory of a chunk, except what records longer than a chunk need. chunk_fill() calls it, too. Returns
  * false if there is not enough. */
-bool block_allocate(block *b, const input_shape *shape);
+bool chunk_allocate(chunk *b, const input_shape *shape);
 
 /* Returns the length of the longest record that may be kept, with its end. */
-size_t block_record_max(const input_shape *shape);
+size_t chunk_record_max(const input_shape *shape);
 
-/* Returns how many bytes a block has, without those for long records. */
-size_t block_memory(const input_shape *shape);
+/* Returns how many bytes a chunk has, without those for long records. */
+size_t chunk_memory(const input_shape *shape);
 
-/* Frees what a long record needed, after the records of the block were used. Returns the number of bytes. */
-size_t block_shrink(block *b);
+/* Frees what a long record needed, after the records of the chunk were used. Returns the number of bytes. */
+size_t chunk_shrink(chunk *b);
 
-/* Fills the next block with records, until it is full, the input ends (`last`), or an error occurs. The records before
- * an error are in the block. */
-void block_fill(block *b, splitter *s);
+/* Fills the next chunk with records, until it is full, the input ends (`last`), or an error occurs. The records before
+ * an error are in the chunk. */
+void chunk_fill(chunk *b, splitter *s);
 
-void block_release(block *b);
+void chunk_release(chunk *b);
 
 #endif

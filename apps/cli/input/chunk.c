@@ -1,4 +1,4 @@
-/* input/block.c: splits blocks of bytes into records.
+/* input/chunk.c: splits chunks of bytes into records.
  *
  *     bytes    | carried | read …                                  | free |
  *                ^line 1     ^line 2      ^line 3      ^incomplete line
@@ -6,14 +6,14 @@
  *     records  | 1 | 2 | 3 | … RECORDS_MAX
  *
  * Lines are not copied: a record points to the bytes where read(2) stored them. Only what follows the last complete
- * record, usually the beginning of a line, is carried over to the next block. Keys that must be rewritten (input/key.c)
+ * record, usually the beginning of a line, is carried over to the next chunk. Keys that must be rewritten (input/key.c)
  * are stored at the offset of their line in `keys`. They are never longer than their line, so they do not overlap.
  *
- * A block that does not contain the end of a record grows by half until it does. Records point into a block, so only a
- * block without records may be moved. When its records were used, it shrinks to BLOCK_BYTES again. If only the digest
- * of such a record is needed, the block does not grow: the record is hashed as it is read (input/stream.h).
+ * A chunk that does not contain the end of a record grows by half until it does. Records point into a chunk, so only a
+ * chunk without records may be moved. When its records were used, it shrinks to CHUNK_BYTES again. If only the digest
+ * of such a record is needed, the chunk does not grow: the record is hashed as it is read (input/stream.h).
  *
- * CSV. A record ends at the first end of a line at which no quote is open, so a block that contains only the beginning
+ * CSV. A record ends at the first end of a line at which no quote is open, so a chunk that contains only the beginning
  * of a record of several lines grows like one with a long line. A quote that is never closed would read the rest of the
  * file into memory. Therefore a record is bad if its quote is still open after RECORD_MAX bytes or at the end of the
  * file, or if a closing quote is followed by more of the field. skip_bad skips the first line of a bad record, which
@@ -29,14 +29,14 @@
  * NUL. The search for newlines in plain lines also finds out whether there is a NUL, for one more instruction per 16
  * bytes. Otherwise input/source.c looks for NULs.
  *
- * A block can store one note about a byte order mark, so a block with one ends before the next file is opened.
+ * A chunk can store one note about a byte order mark, so a chunk with one ends before the next file is opened.
  *
- * BLOCK_BYTES: a block, its records and the work of the next stage should stay in the cache of a core (1 to 2 MiB).
- * With 256 KiB, the cost of a system call and of passing a block on, a few microseconds, is small compared with reading
+ * CHUNK_BYTES: a chunk, its records and the work of the next stage should stay in the cache of a core (1 to 2 MiB).
+ * With 256 KiB, the cost of a system call and of passing a chunk on, a few microseconds, is small compared with reading
  * and splitting it, about a hundred. RECORDS_MAX corresponds to 16 bytes per line. Files with shorter lines carry over
  * bytes that were not split, so a file of empty lines needs no more memory than others. RECORD_MAX is far more than a
- * CSV record usually has, and all blocks of that size are still small compared with the memory of a machine. */
-#include "cli/input/block.h"
+ * CSV record usually has, and all chunks of that size are still small compared with the memory of a machine. */
+#include "cli/input/chunk.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -50,12 +50,12 @@
 #include "cli/input/stream.h"
 #include "cli/values.h"
 
-#ifndef BLOCK_BYTES /* the fuzz target of the readers uses small blocks */
-#define BLOCK_BYTES INPUT_RECORD_BYTES
+#ifndef CHUNK_BYTES /* the fuzz target of the readers uses small chunks */
+#define CHUNK_BYTES INPUT_RECORD_BYTES
 #define RECORDS_MAX ((size_t)16 << 10)
 #define RECORD_MAX ((size_t)4 << 20)
 #endif
-#define BEGINNING_BYTES (BLOCK_BYTES / 1024) /* of a record that is longer than a block, for messages */
+#define BEGINNING_BYTES (CHUNK_BYTES / 1024) /* of a record that is longer than a chunk, for messages */
 #define LINE_BYTES_LONG 128
 
 static size_t less(size_t offset, size_t by) {
@@ -75,7 +75,7 @@ static void place_begin(place *p, size_t at) {
 
 /* Stores an error, after which reading ends. Always returns false. The name is NULL if memory runs out before the first
  * file is opened. */
-static bool stop_with(block *b, const char *name, uint64_t line, const char *reason) {
+static bool stop_with(chunk *b, const char *name, uint64_t line, const char *reason) {
     b->error_name = name != NULL ? name : "input";
     b->error_line = line;
     strncpy(b->reason, reason, sizeof b->reason - 1);
@@ -83,11 +83,11 @@ static bool stop_with(block *b, const char *name, uint64_t line, const char *rea
     return false;
 }
 
-bool block_allocate(block *b, const input_shape *shape) {
+bool chunk_allocate(chunk *b, const input_shape *shape) {
     if (b->own == NULL)
-        b->own = malloc(BLOCK_BYTES);
+        b->own = malloc(CHUNK_BYTES);
     if (b->own_keys == NULL && key_needs_buffer(shape))
-        b->own_keys = malloc(BLOCK_BYTES);
+        b->own_keys = malloc(CHUNK_BYTES);
     if (b->records == NULL)
         b->records = malloc(RECORDS_MAX * sizeof *b->records);
     if (b->digests == NULL && shape->digest != NULL)
@@ -98,32 +98,32 @@ bool block_allocate(block *b, const input_shape *shape) {
            (b->digests != NULL || shape->digest == NULL) && (b->marks != NULL || shape->mark == NULL);
 }
 
-size_t block_memory(const input_shape *shape) {
+size_t chunk_memory(const input_shape *shape) {
     size_t per_record = sizeof(input_record) + (shape->digest != NULL ? sizeof(uint64_t) : 0) +
                         (shape->mark != NULL ? sizeof(bool) : 0);
-    return BLOCK_BYTES * (key_needs_buffer(shape) ? 2 : 1) + RECORDS_MAX * per_record;
+    return CHUNK_BYTES * (key_needs_buffer(shape) ? 2 : 1) + RECORDS_MAX * per_record;
 }
 
-size_t block_shrink(block *b) {
+size_t chunk_shrink(chunk *b) {
     size_t freed = b->reserved;
     b->reserved = 0;
     region_free(&b->longer);
     region_free(&b->longer_keys);
     b->bytes = b->own;
     b->keys = b->own_keys;
-    b->allocated = BLOCK_BYTES;
+    b->allocated = CHUNK_BYTES;
     return freed;
 }
 
-size_t block_record_max(const input_shape *shape) {
+size_t chunk_record_max(const input_shape *shape) {
     uint64_t most = shape->memory / (key_needs_buffer(shape) ? 2 : 1);
     if (shape->memory == 0 || most > SIZE_MAX / 2)
         return SIZE_MAX / 2;
-    return most > BLOCK_BYTES ? (size_t)most : BLOCK_BYTES;
+    return most > CHUNK_BYTES ? (size_t)most : CHUNK_BYTES;
 }
 
-/* Makes a block that has no records as large as `size`. Returns false, with an error, if that is not possible. */
-static bool enlarge(block *b, const splitter *s, size_t size) {
+/* Makes a chunk that has no records as large as `size`. Returns false, with an error, if that is not possible. */
+static bool enlarge(chunk *b, const splitter *s, size_t size) {
     bool has_keys = b->own_keys != NULL, is_first = b->reserved == 0;
     size_t more = size * (has_keys ? 2 : 1) - b->reserved;
     if (s->reserve != NULL && !s->reserve(s->reserve_context, more))
@@ -139,16 +139,16 @@ static bool enlarge(block *b, const splitter *s, size_t size) {
     return true;
 }
 
-static bool begin(block *b, splitter *s, place *p) {
+static bool begin(chunk *b, splitter *s, place *p) {
     b->record_count = 0;
     b->skipped = 0;
     b->filled = 0;
     b->streamed = false;
     b->bom_name = b->cr_name = b->nul_name = NULL;
-    if (!block_allocate(b, s->shape))
+    if (!chunk_allocate(b, s->shape))
         return stop_with(b, s->source.name, 0, "not enough memory");
-    (void)block_shrink(b);
-    if (s->carry_bytes > BLOCK_BYTES && !enlarge(b, s, s->carry_bytes))
+    (void)chunk_shrink(b);
+    if (s->carry_bytes > CHUNK_BYTES && !enlarge(b, s, s->carry_bytes))
         return false;
     if (s->carry_bytes > 0)
         memcpy(b->bytes, s->carry.bytes, s->carry_bytes);
@@ -157,7 +157,7 @@ static bool begin(block *b, splitter *s, place *p) {
     return true;
 }
 
-static bool carry(block *b, splitter *s, const place *p) {
+static bool carry(chunk *b, splitter *s, const place *p) {
     s->carry_bytes = b->filled - p->at;
     s->carry_place = place_moved(p);
     if (s->carry_bytes == 0)
@@ -169,23 +169,23 @@ static bool carry(block *b, splitter *s, const place *p) {
 }
 
 /* Returns the length of a line without the CR at its end, if --crlf is given. */
-static size_t without_cr(const block *b, const splitter *s, size_t at, size_t line_bytes) {
+static size_t without_cr(const chunk *b, const splitter *s, size_t at, size_t line_bytes) {
     return line_bytes - (s->shape->cr == INPUT_CR_STRIP && line_bytes > 0 && b->bytes[at + line_bytes - 1] == '\r');
 }
 
 #define CR_OPTIONS "--crlf strips it from keys, --no-crlf keeps it"
-const char BLOCK_CR_NOTE[] = "the line ends in CR, which is part of its key: " CR_OPTIONS;
-const char BLOCK_CR_ALONE[] =
+const char CHUNK_CR_NOTE[] = "the line ends in CR, which is part of its key: " CR_OPTIONS;
+const char CHUNK_CR_ALONE[] =
     "has CRs but no newlines, so it is a single line: convert it (tr '\\r' '\\n'), or use --no-crlf";
 
-const char BLOCK_NUL_NOTE[] =
+const char CHUNK_NUL_NOTE[] =
     "the line has a NUL byte, which is kept: use -0 if keys end with NUL; --text accepts NULs without this message";
 
 /* Called if line `line` ends in CR, or, with `line` 0, if the file has CRs instead of newlines. Returns false if
  * reading must end. */
-static bool found_cr(block *b, splitter *s, uint64_t line) {
+static bool found_cr(chunk *b, splitter *s, uint64_t line) {
     if (s->shape->cr_stops)
-        return stop_with(b, s->source.name, line, line == 0 ? BLOCK_CR_ALONE : "the line ends in CR: " CR_OPTIONS);
+        return stop_with(b, s->source.name, line, line == 0 ? CHUNK_CR_ALONE : "the line ends in CR: " CR_OPTIONS);
     s->cr_noted = true;
     b->cr_name = s->source.name;
     b->cr_line = line;
@@ -197,7 +197,7 @@ static bool cr_matters(const splitter *s) {
     return !s->cr_noted && key_may_have_cr(s->shape);
 }
 
-static void note_nul(block *b, splitter *s, uint64_t line) {
+static void note_nul(chunk *b, splitter *s, uint64_t line) {
     if (s->nul_noted)
         return;
     s->nul_noted = true;
@@ -207,7 +207,7 @@ static void note_nul(block *b, splitter *s, uint64_t line) {
 
 /* Searches the records from `first` on for CR. They are plain lines; the first is line `line` and begins at offset
  * `at`. */
-static bool check_crs(block *b, splitter *s, size_t first, uint64_t line, size_t at) {
+static bool check_crs(chunk *b, splitter *s, size_t first, uint64_t line, size_t at) {
     if (first == b->record_count)
         return true;
     const input_record *last = &b->records[b->record_count - 1];
@@ -228,9 +228,9 @@ static bool check_crs(block *b, splitter *s, size_t first, uint64_t line, size_t
 
 typedef char reason_text[SOURCE_REASON_BYTES];
 
-/* Makes the next record of the block; keep() then adds it. Returns NULL, or what is wrong with it: a constant, or
+/* Makes the next record of the chunk; keep() then adds it. Returns NULL, or what is wrong with it: a constant, or
  * `reason`. */
-static const char *make(block *b, const splitter *s, size_t at, size_t line_bytes, reason_text reason) {
+static const char *make(chunk *b, const splitter *s, size_t at, size_t line_bytes, reason_text reason) {
     input_record *r = &b->records[b->record_count];
     *r = (input_record){NULL, 0, b->bytes + at, without_cr(b, s, at, line_bytes)};
     const char *wrong = key_of(s->shape, r, b->keys == NULL ? NULL : b->keys + at, reason, sizeof(reason_text));
@@ -240,7 +240,7 @@ static const char *make(block *b, const splitter *s, size_t at, size_t line_byte
 
 /* Adds the record that make() made of `lines` lines, or skips it if something is wrong. Returns false if reading must
  * end. */
-static bool keep(block *b, splitter *s, const char *wrong, uint64_t lines) {
+static bool keep(chunk *b, splitter *s, const char *wrong, uint64_t lines) {
     uint64_t first_line = s->line + 1;
     s->line += lines;
     if (wrong == NULL)
@@ -285,7 +285,7 @@ static input_record *split_by_64(input_record *r, const input_record *full, cons
 #endif
 
 /* Returns whether there is a NUL in the bytes that were searched for ends of lines. */
-static bool split_plain(block *b, splitter *s, place *p) {
+static bool split_plain(chunk *b, splitter *s, place *p) {
     const char *line = b->bytes + p->at, *from = b->bytes + p->seen, *stop = b->bytes + b->filled;
     input_record *first = b->records + b->record_count, *r = first, *full = b->records + RECORDS_MAX;
     int end = (unsigned char)s->shape->end;
@@ -313,12 +313,12 @@ static bool split_plain(block *b, splitter *s, place *p) {
 
 /* Returns the length from which on a record of several lines is not continued. */
 static size_t lines_max(const splitter *s) {
-    size_t most = block_record_max(s->shape) / 2;
+    size_t most = chunk_record_max(s->shape) / 2;
     return most < RECORD_MAX ? most : RECORD_MAX;
 }
 
 /* The record at p->at is bad; its latest line ends at `end`. Returns false if reading must end. */
-static bool leave_out(block *b, splitter *s, place *p, size_t end, key_quotes quotes) {
+static bool leave_out(chunk *b, splitter *s, place *p, size_t end, key_quotes quotes) {
     reason_text reason;
     value_text most;
     const char *wrong = reason;
@@ -347,7 +347,7 @@ static bool leave_out(block *b, splitter *s, place *p, size_t end, key_quotes qu
 
 /* Checks the record from `at` to `end`, which has `lines` lines, for CR. A file without newlines but with CRs probably
  * uses CR as the end of lines, for which --crlf does not help. Returns false if reading must end. */
-static bool check_cr(block *b, splitter *s, size_t at, size_t end, uint64_t lines, bool file_ends) {
+static bool check_cr(chunk *b, splitter *s, size_t at, size_t end, uint64_t lines, bool file_ends) {
     if (end == at)
         return true;
     if (file_ends && s->line == 0 && lines == 1 && memchr(b->bytes + at, '\r', end - at - 1) != NULL)
@@ -357,7 +357,7 @@ static bool check_cr(block *b, splitter *s, size_t at, size_t end, uint64_t line
 
 /* Processes the end of a line: the latest line of the record at p->at ends at `end`. A record is first assumed to have
  * a single line; only if a quote is open at its end is the next line added. Returns false if reading must end. */
-static bool end_line(block *b, splitter *s, place *p, size_t end, bool file_ends) {
+static bool end_line(chunk *b, splitter *s, place *p, size_t end, bool file_ends) {
     size_t at = p->at;
     uint64_t lines = p->open_lines + 1;
     bool search_on = key_has_lines(s->shape) && !file_ends && end >= p->broken_until && end - at < lines_max(s);
@@ -383,7 +383,7 @@ static bool end_line(block *b, splitter *s, place *p, size_t end, bool file_ends
     return keep(b, s, wrong, lines);
 }
 
-static bool split_shaped(block *b, splitter *s, place *p) {
+static bool split_shaped(chunk *b, splitter *s, place *p) {
     while (b->record_count < RECORDS_MAX) {
         const char *from = b->bytes + p->seen;
         const char *found = p->seen == b->filled ? NULL : memchr(from, s->shape->end, b->filled - p->seen);
@@ -397,7 +397,7 @@ static bool split_shaped(block *b, splitter *s, place *p) {
     return true;
 }
 
-static bool split_fixed(block *b, splitter *s, place *p) {
+static bool split_fixed(chunk *b, splitter *s, place *p) {
     size_t size = s->shape->fixed_bytes;
     while (b->record_count < RECORDS_MAX && b->filled - p->at >= size) {
         size_t at = p->at;
@@ -411,7 +411,7 @@ static bool split_fixed(block *b, splitter *s, place *p) {
 
 /* Called if there is a NUL in the bytes from offset `from` to `end`, for plain lines. The records from `first` on end
  * there, and the first of them is line `line`. Returns false if reading must end. */
-static bool check_nuls(block *b, splitter *s, size_t first, uint64_t line, size_t from, size_t end) {
+static bool check_nuls(chunk *b, splitter *s, size_t first, uint64_t line, size_t from, size_t end) {
     const char *nul = memchr(b->bytes + from, '\0', end - from);
     assert(nul != NULL);
     size_t i = first;
@@ -427,7 +427,7 @@ static bool check_nuls(block *b, splitter *s, size_t first, uint64_t line, size_
     return true;
 }
 
-static bool split(block *b, splitter *s, place *p) {
+static bool split(chunk *b, splitter *s, place *p) {
     if (s->shape->fixed_bytes != 0)
         return split_fixed(b, s, p);
     if (!key_is_line(s->shape))
@@ -441,7 +441,7 @@ static bool split(block *b, splitter *s, place *p) {
 
 /* Processes what is left at the end of a file: a line without a newline, a part of a fixed record, or a CSV record with
  * an open quote. If the first line of such a record is skipped, the other lines are split and this is called again. */
-static bool finish_file(block *b, splitter *s, place *p) {
+static bool finish_file(chunk *b, splitter *s, place *p) {
     size_t left = b->filled - p->at;
     bool fixed = s->shape->fixed_bytes != 0;
     if (left > 0 && !fixed && !end_line(b, s, p, b->filled, true))
@@ -465,7 +465,7 @@ static source_nuls nuls_of(const input_shape *shape) {
 }
 
 /* The number of the line with s->source.nul. The record at p->at begins in line s->line + 1. */
-static uint64_t line_of_nul(const block *b, const splitter *s, const place *p) {
+static uint64_t line_of_nul(const chunk *b, const splitter *s, const place *p) {
     uint64_t line = s->line + 1;
     for (const char *at = b->bytes + p->at; (at = memchr(at, '\n', (size_t)(s->source.nul - at))) != NULL; at++)
         line++;
@@ -473,7 +473,7 @@ static uint64_t line_of_nul(const block *b, const splitter *s, const place *p) {
 }
 
 /* Opens the next file. Returns false if there are no more files, or if it cannot be opened. */
-static bool open_next(block *b, splitter *s) {
+static bool open_next(chunk *b, splitter *s) {
     if (s->path_next == s->path_count) {
         b->last = true;
         return false;
@@ -495,19 +495,19 @@ static bool open_next(block *b, splitter *s) {
     return stop_with(b, s->source.name, 0, s->source.reason);
 }
 
-/* The record at the beginning of the block is longer than any may be. Always returns false. */
-static bool too_long(block *b, const splitter *s) {
+/* The record at the beginning of the chunk is longer than any may be. Always returns false. */
+static bool too_long(chunk *b, const splitter *s) {
     const input_shape *shape = s->shape;
     value_text most;
     reason_text reason;
     snprintf(reason, sizeof reason, "the line is longer than %s, the limit with this --memory: raise --memory%s%s",
-             text_of_size(block_record_max(shape), most), shape->advice != NULL ? ", or " : "",
+             text_of_size(chunk_record_max(shape), most), shape->advice != NULL ? ", or " : "",
              shape->advice != NULL ? shape->advice : "");
     return stop_with(b, s->source.name, s->line + 1, reason);
 }
 
-/* Makes free space at the end of a block that is full and has no record yet. */
-static bool widen(block *b, splitter *s, place *p) {
+/* Makes free space at the end of a chunk that is full and has no record yet. */
+static bool widen(chunk *b, splitter *s, place *p) {
     assert(b->record_count == 0);
     if (p->at > 0) {
         memmove(b->bytes, b->bytes + p->at, b->filled - p->at);
@@ -515,14 +515,14 @@ static bool widen(block *b, splitter *s, place *p) {
         *p = place_moved(p);
         return true;
     }
-    size_t most = block_record_max(s->shape), step = b->allocated / 2;
+    size_t most = chunk_record_max(s->shape), step = b->allocated / 2;
     if (b->allocated >= most)
         return too_long(b, s);
     return enlarge(b, s, most - b->allocated < step ? most : b->allocated + step);
 }
 
 /* The streamed record ends, at the end of the file if `file_ends`. Returns false if reading must end. */
-static bool keep_streamed(block *b, splitter *s, key_stream *k, bool file_ends) {
+static bool keep_streamed(chunk *b, splitter *s, key_stream *k, bool file_ends) {
     bool alone = file_ends && s->line == 0 && k->has_cr; /* see check_cr() */
     if (cr_matters(s) && alone && !found_cr(b, s, 0))
         return false;
@@ -536,7 +536,7 @@ static bool keep_streamed(block *b, splitter *s, key_stream *k, bool file_ends) 
 
 /* Looks for a NUL in the bytes that were just read to `from`. Plain lines have NULs searched while they are split, so
  * only the `taken` bytes of the streamed line matter. Returns false if reading must end. */
-static bool check_streamed_nuls(block *b, splitter *s, const char *from, size_t taken) {
+static bool check_streamed_nuls(chunk *b, splitter *s, const char *from, size_t taken) {
     const char *nul = s->source.nul;
     if (key_is_line(s->shape) && key_may_have_nul(s->shape))
         nul = memchr(from, '\0', taken);
@@ -551,9 +551,9 @@ static bool check_streamed_nuls(block *b, splitter *s, const char *from, size_t 
     return true;
 }
 
-/* Hashes a record that is longer than the block, which has only its beginning. Returns false if the block is
+/* Hashes a record that is longer than the chunk, which has only its beginning. Returns false if the chunk is
  * complete. */
-static bool stream_record(block *b, splitter *s, place *p) {
+static bool stream_record(chunk *b, splitter *s, place *p) {
     size_t fixed = s->shape->fixed_bytes, most = b->allocated - BEGINNING_BYTES;
     char *from = b->bytes + BEGINNING_BYTES;
     key_stream k;
@@ -580,9 +580,9 @@ static bool stream_record(block *b, splitter *s, place *p) {
     }
 }
 
-/* Reads once. Returns false if the block is complete. What follows a long record is no more than a block of the usual
- * size, so that the next block need not be larger. */
-static bool read_more(block *b, splitter *s, place *p) {
+/* Reads once. Returns false if the chunk is complete. What follows a long record is no more than a chunk of the usual
+ * size, so that the next chunk need not be larger. */
+static bool read_more(chunk *b, splitter *s, place *p) {
     if (b->filled == b->allocated && b->record_count > 0)
         return false;
     if (b->filled == b->allocated && p->at == 0 && key_can_stream(s->shape))
@@ -590,7 +590,7 @@ static bool read_more(block *b, splitter *s, place *p) {
     if (b->filled == b->allocated && !widen(b, s, p))
         return false;
     size_t most = b->allocated - b->filled;
-    long long got = source_read(&s->source, b->bytes + b->filled, most < BLOCK_BYTES ? most : BLOCK_BYTES);
+    long long got = source_read(&s->source, b->bytes + b->filled, most < CHUNK_BYTES ? most : CHUNK_BYTES);
     if (got < 0)
         return stop_with(b, s->source.name, s->source.nul_stopped ? s->line + p->open_lines + 1 : 0, s->source.reason);
     if (got == 0)
@@ -601,7 +601,7 @@ static bool read_more(block *b, splitter *s, place *p) {
     return true;
 }
 
-void block_fill(block *b, splitter *s) {
+void chunk_fill(chunk *b, splitter *s) {
     place p;
     if (!begin(b, s, &p))
         return;
@@ -626,8 +626,8 @@ void block_fill(block *b, splitter *s) {
         (void)carry(b, s, &p);
 }
 
-void block_release(block *b) {
-    (void)block_shrink(b);
+void chunk_release(chunk *b) {
+    (void)chunk_shrink(b);
     free(b->own);
     free(b->own_keys);
     free(b->records);
