@@ -70,6 +70,18 @@ else
   report "lines have at most 120 characters (Markdown tables may have more)" FAILED
 fi
 
+# kith/reader.h is generated.
+absent=$(grep -oE '`[A-Za-z0-9_/.]+\.(c|h|hpp|def|sh|py|awk|txt)`' docs/architecture.md | tr -d '\`' | sort -u |
+  while read -r name; do
+    [ "$name" = kith/reader.h ] || find . -path ./build -prune -o -path "*/$name" -print | grep -q . || echo "  $name"
+  done)
+if [ -z "$absent" ]; then
+  report "docs/architecture.md names files that exist" ok
+else
+  echo "$absent" >&2
+  report "docs/architecture.md names files that do not exist" FAILED
+fi
+
 # Other versions of clang-format format differently.
 if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
   if clang-format --dry-run -Werror $(sources include src apps examples tests bench); then
