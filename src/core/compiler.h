@@ -22,9 +22,10 @@
  * of blocked that begins in the middle of a line takes a tenth longer on Zen 4. */
 #if !defined(KITH_NO_SIMD) && defined(__x86_64__)
 #define KITHI_HAVE_X86 1
-#define KITHI_TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt"), aligned(64)))
-#define KITHI_TARGET_AVX512                                                                                            \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt"), aligned(64)))
+#define KITHI_AVX2 "avx2,bmi,bmi2,popcnt"
+#define KITHI_AVX512 "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt"
+#define KITHI_TARGET_AVX2 __attribute__((target(KITHI_AVX2), aligned(64)))
+#define KITHI_TARGET_AVX512 __attribute__((target(KITHI_AVX512), aligned(64)))
 #elif !defined(KITH_NO_SIMD) && defined(__AARCH64EL__) && defined(__ARM_NEON) /* EL: little-endian, like filter files */
 #define KITHI_HAVE_NEON 1
 #endif

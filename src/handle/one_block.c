@@ -1,13 +1,7 @@
 /* The operations of a handle whose filter is one block: calls its kind.
  *
- * A handle uses one kithi_kernels of its kind, the first of these whose `has` is not NULL:
- *
- *     usual[cpu]                       if is_usual() returns true; cpu is the instruction set in use
- *     kernels[cpu]
- *     kernels[KITHI_CPU_PORTABLE]
- *
- * If functions are NULL in it, it uses for add, remove and copies those of kernels[KITHI_CPU_PORTABLE], and for
- * has_many, add_many and remove_many a loop over has, add and remove. */
+ * A handle uses the kithi_kernels of its kind for the instruction set in use, `usual` if is_usual() returns true. If
+ * has_many, add_many or remove_many are NULL in it, it uses a loop over has, add or remove. */
 #include <string.h>
 
 #include "core/batch.h"
@@ -47,19 +41,9 @@ static kith_status remove_each(kith_filter *f, const uint64_t *digests, size_t n
 
 static void bind(kith_filter *f) {
     const kithi_kind *kind = f->kind;
-    const kithi_kernels *portable = &kind->kernels[KITHI_CPU_PORTABLE];
     kithi_kernels *verbs = &f->verbs;
     kithi_cpu cpu = kithi_cpu_now();
-    bool usual = kind->is_usual != NULL && kind->is_usual(&f->geometry) && kind->usual[cpu].has != NULL;
-    *verbs = usual ? kind->usual[cpu] : kind->kernels[cpu];
-    if (verbs->has == NULL)
-        *verbs = *portable;
-    if (verbs->add == NULL)
-        verbs->add = portable->add;
-    if (verbs->remove == NULL)
-        verbs->remove = portable->remove;
-    if (verbs->copies == NULL)
-        verbs->copies = portable->copies;
+    *verbs = kind->is_usual != NULL && kind->is_usual(&f->geometry) ? *kind->usual[cpu] : *kind->kernels[cpu];
     if (verbs->has_many == NULL)
         verbs->has_many = has_each;
     if (verbs->add_many == NULL)

@@ -82,16 +82,14 @@ typedef struct kithi_scratch {
     uint64_t bytes;
 } kithi_scratch;
 
-/* The kernels of a kind are the functions that it may have once per instruction set: those for one key, and the
- * batches, which do what a loop over has, add and remove would do. For KITHI_CPU_PORTABLE, `has` is required, and so is
- * each of the other three that the kind supports; verbs.h, through which kernels are called, has a default for every
- * other function. In all kinds but `layers`, most kernels are small wrappers around a KITHI_INLINE function, so the
- * compiler can use the shift, multiplication and bit-count instructions of the set. Where vectors are faster, the kind
- * calls functions of kernels/. A kind without vector code gains nothing from AVX-512 over AVX2, so it uses its AVX2
- * functions for both.
+/* The kernels of a kind are the functions that exist once per instruction set: those for one key, and the batches,
+ * which do what a loop over has, add and remove would do. A kind has their code once, in <kind>/kernels.h, and
+ * kernels/each_set.h compiles it for each set; where vectors are faster, it calls functions of kernels/. `has` is
+ * required, and so is each of add, remove and copies that the kind supports. handle/one_block.c has defaults for the
+ * batches.
  *
- * When a handle is bound, it gets a copy of the record for the instruction set in use, with all defaults filled in
- * (verbs.h). So an operation on one key takes only one indirect jump. */
+ * When a handle is bound, it gets a copy of the record for the instruction set in use, with all defaults filled in. So
+ * an operation on one key takes only one indirect jump. */
 typedef struct kithi_kernels {
     /* Returns the number of digests that may be in the set. Sets bit i of the bitmap `maybe` to whether digest i is one
      * of them. `maybe` may be NULL; otherwise each of its words is written. */
@@ -161,12 +159,11 @@ typedef struct kithi_kind {
     const kithi_lookup *lookup; /* id, parameters, sizes and has(): the part that kith/reader.h has, too */
     kithi_planning plan;
 
-    kithi_kernels kernels[KITHI_CPU_COUNT];
+    const kithi_kernels *kernels[KITHI_CPU_COUNT];
     /* Faster kernels for the usual parameters, which are constants in them. They are used instead of `kernels` if
-     * is_usual() returns true. `is_usual` is NULL if there are none, and usual[i].has is NULL if there are none for
-     * instruction set i. */
+     * is_usual() returns true. `is_usual` is NULL if there are none. */
     bool (*is_usual)(const kithi_geometry *g);
-    kithi_kernels usual[KITHI_CPU_COUNT];
+    const kithi_kernels *usual[KITHI_CPU_COUNT];
 
     /* The caller has set the fields that do not depend on the kind. The kind sets rate_now and may change others. The
      * caller then computes `load`. */

@@ -40,6 +40,12 @@ static bool is_armed(const char *name) {
 
 static const kithi_kind *true_kinds[KINDS_MAX];
 static kithi_kind faulty_kinds[KINDS_MAX];
+static kithi_kernels faulty_kernels[KINDS_MAX][KITHI_CPU_COUNT];
+
+/* The kernels of a faulty record for one instruction set. */
+static kithi_kernels *kernels_of(const kithi_kind *faulty, size_t cpu) {
+    return &faulty_kernels[faulty - faulty_kinds][cpu];
+}
 
 static const kithi_kind *with_fault(const kithi_kind *kind) {
     if (armed == NULL || armed->plant == NULL || kind == NULL)
@@ -52,6 +58,11 @@ static const kithi_kind *with_fault(const kithi_kind *kind) {
         true_kinds[i] = kind;
         faulty_kinds[i] = *kind;
         faulty_kinds[i].is_usual = NULL; /* faults are planted in `kernels` */
+        for (size_t cpu = 0; cpu < KITHI_CPU_COUNT; cpu++)
+            if (kind->kernels[cpu] != NULL) {
+                faulty_kernels[i][cpu] = *kind->kernels[cpu];
+                faulty_kinds[i].kernels[cpu] = &faulty_kernels[i][cpu];
+            }
         armed->plant(&faulty_kinds[i]);
     }
     return &faulty_kinds[i];
@@ -106,7 +117,7 @@ static size_t has_each(const kith_filter *f, const uint64_t *digests, size_t n, 
 static kith_status add_each(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
     for (; *done < n; ++*done) {
         bool is_new = false;
-        kith_status status = f->kind->kernels[KITHI_CPU_PORTABLE].add(f, digests[*done], &is_new);
+        kith_status status = f->kind->kernels[KITHI_CPU_PORTABLE]->add(f, digests[*done], &is_new);
         if (status != KITH_OK)
             return status;
         if (was_new != NULL)
@@ -117,7 +128,7 @@ static kith_status add_each(kith_filter *f, const uint64_t *digests, size_t n, u
 
 static kith_status remove_each(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
     for (; *done < n; ++*done) {
-        kith_status status = f->kind->kernels[KITHI_CPU_PORTABLE].remove(f, digests[*done]);
+        kith_status status = f->kind->kernels[KITHI_CPU_PORTABLE]->remove(f, digests[*done]);
         if (status != KITH_OK)
             return status;
     }
@@ -126,7 +137,7 @@ static kith_status remove_each(kith_filter *f, const uint64_t *digests, size_t n
 
 static void plant_in_batches(kithi_kind *kind) {
     for (unsigned cpu = 0; cpu < KITHI_CPU_COUNT; cpu++) {
-        kithi_kernels *k = &kind->kernels[cpu], *portable = &kind->kernels[KITHI_CPU_PORTABLE];
+        kithi_kernels *k = kernels_of(kind, cpu), *portable = kernels_of(kind, KITHI_CPU_PORTABLE);
         *k =
             (kithi_kernels){has_each, add_each, remove_each, k->has, portable->add, portable->remove, portable->copies};
     }
@@ -134,12 +145,12 @@ static void plant_in_batches(kithi_kind *kind) {
 
 static void plant_has(kithi_kind *kind, bool (*has)(const kith_filter *f, uint64_t digest)) {
     for (unsigned cpu = 0; cpu < KITHI_CPU_COUNT; cpu++)
-        kind->kernels[cpu].has = has;
+        kernels_of(kind, cpu)->has = has;
     plant_in_batches(kind);
 }
 
 static bool truly_has(const kith_filter *f, uint64_t digest) {
-    return truth(f)->kernels[kithi_cpu_now()].has(f, digest);
+    return truth(f)->kernels[kithi_cpu_now()]->has(f, digest);
 }
 
 #define HAS(fault_name, body)                                                                                          \
@@ -150,7 +161,7 @@ static bool truly_has(const kith_filter *f, uint64_t digest) {
 #define ADD(fault_name, body)                                                                                          \
     static kith_status verb_##fault_name(kith_filter *f, uint64_t digest, bool *was_new)                               \
         body static void plant_##fault_name(kithi_kind *kind) {                                                        \
-        kind->kernels[KITHI_CPU_PORTABLE].add = verb_##fault_name;                                                     \
+        kernels_of(kind, KITHI_CPU_PORTABLE)->add = verb_##fault_name;                                                 \
         plant_in_batches(kind);                                                                                        \
     }
 #define PAIR(fault_name, verb, body)                                                                                   \
@@ -180,33 +191,33 @@ HAS(has_allocates, {
 })
 
 ADD(was_new_is_always_true, {
-    kith_status status = truth(f)->kernels[KITHI_CPU_PORTABLE].add(f, digest, was_new);
+    kith_status status = truth(f)->kernels[KITHI_CPU_PORTABLE]->add(f, digest, was_new);
     if (was_new != NULL)
         *was_new = true;
     return status;
 })
 ADD(count_drifts, {
     f->head.count += kithi_mix(digest) % 64 == 0;
-    return truth(f)->kernels[KITHI_CPU_PORTABLE].add(f, digest, was_new);
+    return truth(f)->kernels[KITHI_CPU_PORTABLE]->add(f, digest, was_new);
 })
 ADD(copies_are_called_full, {
-    kith_status status = truth(f)->kernels[KITHI_CPU_PORTABLE].add(f, digest, was_new);
+    kith_status status = truth(f)->kernels[KITHI_CPU_PORTABLE]->add(f, digest, was_new);
     return status == KITH_E_COPIES ? KITH_E_FULL : status;
 })
 ADD(some_adds_fail, {
-    return kithi_mix(digest) % 1024 == 0 ? KITH_E_FULL : truth(f)->kernels[KITHI_CPU_PORTABLE].add(f, digest, was_new);
+    return kithi_mix(digest) % 1024 == 0 ? KITH_E_FULL : truth(f)->kernels[KITHI_CPU_PORTABLE]->add(f, digest, was_new);
 })
 ADD(failed_add_changes_a_byte, {
-    kith_status status = truth(f)->kernels[KITHI_CPU_PORTABLE].add(f, digest, was_new);
+    kith_status status = truth(f)->kernels[KITHI_CPU_PORTABLE]->add(f, digest, was_new);
     f->body[0] ^= (uint8_t)(status == KITH_E_FULL);
     return status;
 })
 ADD(adds_depend_on_the_clock, {
     static unsigned ticks;
-    return truth(f)->kernels[KITHI_CPU_PORTABLE].add(f, ++ticks % 1024 == 0 ? ~digest : digest, was_new);
+    return truth(f)->kernels[KITHI_CPU_PORTABLE]->add(f, ++ticks % 1024 == 0 ? ~digest : digest, was_new);
 })
 ADD(adds_depend_on_the_count,
-    { return truth(f)->kernels[KITHI_CPU_PORTABLE].add(f, f->head.count % 2 != 0 ? ~digest : digest, was_new); })
+    { return truth(f)->kernels[KITHI_CPU_PORTABLE]->add(f, f->head.count % 2 != 0 ? ~digest : digest, was_new); })
 
 PAIR(merge_does_nothing, merge, {
     (void)into;
@@ -235,50 +246,50 @@ PAIR(intersect_drops_too_much, intersect, {
 })
 
 static kith_status verb_remove_removes_two_copies(kith_filter *f, uint64_t digest) {
-    kith_status status = truth(f)->kernels[KITHI_CPU_PORTABLE].remove(f, digest);
+    kith_status status = truth(f)->kernels[KITHI_CPU_PORTABLE]->remove(f, digest);
     if (status == KITH_OK && kithi_mix(digest) % 64 == 0)
-        (void)(truth(f)->kernels[KITHI_CPU_PORTABLE].remove(f, digest) == KITH_OK && ++f->head.count);
+        (void)(truth(f)->kernels[KITHI_CPU_PORTABLE]->remove(f, digest) == KITH_OK && ++f->head.count);
     return status;
 }
 static void plant_remove_removes_two_copies(kithi_kind *kind) {
-    kind->kernels[KITHI_CPU_PORTABLE].remove = verb_remove_removes_two_copies;
+    kernels_of(kind, KITHI_CPU_PORTABLE)->remove = verb_remove_removes_two_copies;
     plant_in_batches(kind);
 }
 
 static size_t verb_a_kernel_is_wrong_in_long_batches(const kith_filter *f, const uint64_t *digests, size_t n,
                                                      uint64_t *maybe) {
-    size_t yes = truth(f)->kernels[KITHI_CPU_PORTABLE].has_many(f, digests, n, maybe);
+    size_t yes = truth(f)->kernels[KITHI_CPU_PORTABLE]->has_many(f, digests, n, maybe);
     if (maybe != NULL && n > 100)
         maybe[1] ^= 1;
     return yes;
 }
 static void plant_a_kernel_is_wrong_in_long_batches(kithi_kind *kind) {
-    kind->kernels[kithi_cpu_now()].has_many = verb_a_kernel_is_wrong_in_long_batches;
+    kernels_of(kind, kithi_cpu_now())->has_many = verb_a_kernel_is_wrong_in_long_batches;
 }
 
 static kith_status verb_a_kernel_adds_another_key(kith_filter *f, uint64_t digest, bool *was_new) {
-    return truth(f)->kernels[KITHI_CPU_PORTABLE].add(f, kithi_mix(digest) % 64 == 0 ? ~digest : digest, was_new);
+    return truth(f)->kernels[KITHI_CPU_PORTABLE]->add(f, kithi_mix(digest) % 64 == 0 ? ~digest : digest, was_new);
 }
 static void plant_a_kernel_adds_another_key(kithi_kind *kind) {
-    kind->kernels[kithi_cpu_now()].add = kithi_kind_adds(kind) ? verb_a_kernel_adds_another_key : NULL;
+    kernels_of(kind, kithi_cpu_now())->add = kithi_kind_adds(kind) ? verb_a_kernel_adds_another_key : NULL;
 }
 
 /* Not planted in one instruction set only: the processor may have no other than the portable one. */
 static uint64_t verb_a_kernel_miscounts_copies_at_times(const kith_filter *f, uint64_t digest) {
     static unsigned calls;
-    return truth(f)->kernels[KITHI_CPU_PORTABLE].copies(f, digest) + (++calls % 997 == 0);
+    return truth(f)->kernels[KITHI_CPU_PORTABLE]->copies(f, digest) + (++calls % 997 == 0);
 }
 static void plant_a_kernel_miscounts_copies_at_times(kithi_kind *kind) {
     for (size_t cpu = 0; cpu < KITHI_CPU_COUNT; cpu++)
-        kind->kernels[cpu].copies = verb_a_kernel_miscounts_copies_at_times;
+        kernels_of(kind, cpu)->copies = verb_a_kernel_miscounts_copies_at_times;
 }
 
 static uint64_t verb_copies_stop_at_one(const kith_filter *f, uint64_t digest) {
-    return truth(f)->kernels[KITHI_CPU_PORTABLE].copies(f, digest) != 0;
+    return truth(f)->kernels[KITHI_CPU_PORTABLE]->copies(f, digest) != 0;
 }
 static void plant_copies_stop_at_one(kithi_kind *kind) {
     for (size_t cpu = 0; cpu < KITHI_CPU_COUNT; cpu++)
-        kind->kernels[cpu].copies = verb_copies_stop_at_one;
+        kernels_of(kind, cpu)->copies = verb_copies_stop_at_one;
 }
 
 static unsigned verb_shared_adds_are_not_counted(kith_filter *f, uint64_t digest, kithi_shared_step step) {

@@ -72,8 +72,8 @@ TEST(a_filter_keeps_the_instruction_set_that_it_was_created_with) {
     CHECK_OK(kith_filter_create(&spec, &before));
     CHECK_OK(kith_cpu_use("portable"));
     CHECK_OK(kith_filter_create(&spec, &after));
-    CHECK(before->verbs.has == before->kind->kernels[best].has);
-    CHECK(after->verbs.has == after->kind->kernels[KITHI_CPU_PORTABLE].has);
+    CHECK(before->verbs.has == before->kind->kernels[best]->has);
+    CHECK(after->verbs.has == after->kind->kernels[KITHI_CPU_PORTABLE]->has);
     CHECK_OK(kith_filter_add_digest(before, 1, NULL));
     CHECK_OK(kith_filter_add_digest(after, 1, NULL));
     CHECK(kith_filter_has_digest(before, 1) && kith_filter_has_digest(after, 1));

@@ -159,7 +159,7 @@ static uint64_t refusals(size_t layout, const kithi_fit_size *size, uint64_t n, 
         kith_status status = KITH_OK;
         CHECK_OK(kith_filter_clear(&f));
         for (uint64_t i = 0; i < n && status == KITH_OK; i++)
-            status = kind->kernels[KITHI_CPU_PORTABLE].add(&f, kithi_prng_next(&prng), &was_new);
+            status = kind->kernels[KITHI_CPU_PORTABLE]->add(&f, kithi_prng_next(&prng), &was_new);
         CHECK(status == KITH_OK || status == KITH_E_FULL || status == KITH_E_COPIES);
         refused += refusal == KITH_OK ? status != KITH_OK : status == refusal;
         if (trial < 100)

@@ -57,7 +57,7 @@ BEGIN {
     allowed["plan"] = "include core os format plan"
     allowed["kernels"] = "include core os format plan kernels"
     allowed["kind.h"] = "include core os format plan register kind.h"
-    allowed["kinds/shared"] = "include core os format plan kind.h kinds/shared"
+    allowed["kinds/shared"] = "include core os format plan kernels kind.h kinds/shared"
     allowed["tables/shared"] = "include core os format plan kind.h tables/shared"
     allowed["kinds"] = "include core os format plan kernels kind.h kinds/shared"
     allowed["tables"] = "include core os format plan kind.h tables/shared"

@@ -94,34 +94,6 @@ KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool com
     return set_bits;
 }
 
-/* ---- crowded blocks ---- */
-
-/* Returns how many bits of the block are set. */
-KITHI_INLINE unsigned block_used_inline(const uint8_t *block) {
-    unsigned used = 0;
-    for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i += 8)
-        used += kithi_popcount(kithi_load64(block + i));
-    return used;
-}
-
-/* Returns the false-positive rate of keys that select this block: the product of the shares of bits that are set in
- * each lane. A lane is two words (4 lanes), one word (8) or half a word (16). */
-KITHI_INLINE double block_rate_inline(const uint8_t *block, unsigned lanes) {
-    double rate = 1;
-    for (unsigned at = 0; at < KITHI_LANES_BLOCK_BYTES; at += 8) {
-        uint64_t word = kithi_load64(block + at);
-        unsigned set = kithi_popcount(word);
-        if (lanes == 16) {
-            unsigned upper = kithi_popcount(word >> 32);
-            set = (set - upper) * upper;
-        } else if (lanes == 4) {
-            set += kithi_popcount(kithi_load64(block + (at += 8)));
-        }
-        rate *= (double)set;
-    }
-    return rate * (lanes == 8 ? 0x1p-48 : lanes == 4 ? 0x1p-28 : 0x1p-80); /* w^-lanes */
-}
-
 /* As kithi_lanes_block_ops.product. */
 KITHI_INLINE uint64_t block_product(const uint8_t *block, unsigned lanes) {
     uint64_t products[2] = {1, 1}; /* of the first and of the last four words */
@@ -140,61 +112,11 @@ KITHI_INLINE uint64_t block_product(const uint8_t *block, unsigned lanes) {
     return lanes == 16 ? kithi_mulhi(products[0] << 20, products[1] << 8) : products[0] * products[1];
 }
 
-static uint64_t block_weight_portable(const uint8_t *block, unsigned lanes) {
-    return kithi_lanes_weight(block, block_product, 1, lanes);
-}
-
-static unsigned block_used_portable(const uint8_t *block) {
-    return block_used_inline(block);
-}
-
-static double block_rate_portable(const uint8_t *block, unsigned lanes) {
-    return block_rate_inline(block, lanes);
-}
-
-static const kithi_crowding_ops CROWDING = {block_weight_portable, block_used_portable, block_rate_portable,
-                                            KITHI_COUNTS_NEW_KEYS};
-
-#ifdef KITHI_HAVE_X86
-KITHI_TARGET_AVX2 static uint64_t block_weight_avx2(const uint8_t *block, unsigned lanes) {
-    return kithi_lanes_weight(block, kithi_avx2_bits_product, 1, lanes);
-}
-
-KITHI_TARGET_AVX2 static unsigned block_used_avx2(const uint8_t *block) {
-    return block_used_inline(block);
-}
-
-KITHI_TARGET_AVX2 static double block_rate_avx2(const uint8_t *block, unsigned lanes) {
-    return block_rate_inline(block, lanes);
-}
-
-static const kithi_crowding_ops CROWDING_AVX2 = {block_weight_avx2, block_used_avx2, block_rate_avx2,
-                                                 KITHI_COUNTS_NEW_KEYS};
-#endif
-
-/* Returns the functions for the instruction set in use. (For AVX-512 they are those for AVX2.) */
-static const kithi_crowding_ops *crowding_now(void) {
-#ifdef KITHI_HAVE_X86
-    if (kithi_cpu_now() != KITHI_CPU_PORTABLE)
-        return &CROWDING_AVX2;
-#endif
-    return &CROWDING;
-}
-
-static void before_fill(kith_filter *f, bool by_adders) {
-    kithi_crowding_before_fill(f, by_adders, crowding_now());
-}
-
-static bool after_fill(kith_filter *f, bool judge) {
-    return kithi_crowding_after_fill(f, judge, crowding_now());
-}
-
 /* ---- operations ----
  *
  * In this section, a function whose name ends in _for_lanes is compiled for 4, 8 and 16 lanes. A function whose name
  * ends in _inline calls the version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of
- * one instruction set (kithi_lanes_block_ops in lanes.h). Functions that use `ops` are compiled for each instruction
- * set. */
+ * one instruction set (kithi_lanes_block_ops in lanes.h). kernels.h compiles functions that use `ops` for each set. */
 
 KITHI_INLINE uint64_t set_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     return ops->set(kithi_lanes_block_of(args->f, args->digest), args->digest, lanes);
@@ -217,13 +139,6 @@ KITHI_INLINE uint64_t set_up_to_64(const kithi_lanes_block_ops *ops, uint8_t *bo
     return changed;
 }
 
-static const kithi_lanes_block_ops PORTABLE = {
-    .has = kithi_blocked_block_has, .set = block_set, .product = block_product};
-
-static bool has_portable(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(PORTABLE.has, &f->geometry, f->body, digest);
-}
-
 /* Adds a key without checking whether the filter is full. */
 KITHI_INLINE kith_status add_unchecked_inline(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest,
                                               bool *was_new) {
@@ -231,23 +146,6 @@ KITHI_INLINE kith_status add_unchecked_inline(const kithi_lanes_block_ops *ops, 
     kithi_bits_count_add(f, (unsigned)set_bits, was_new);
     return KITH_OK;
 }
-
-#ifdef KITHI_HAVE_X86
-static inline bool is_usual(const kithi_geometry *g) {
-    return g->lanes.lanes == 8;
-}
-
-/* For filters with 8 lanes, the usual number. The next two functions are so short that a test for the number of lanes
- * would take a tenth of their time. */
-KITHI_INLINE bool has_usual(const kithi_lanes_block_ops *ops, const kith_filter *f, uint64_t digest) {
-    return ops->has(kithi_lanes_block_of(f, digest), digest, 8);
-}
-
-KITHI_INLINE kith_status add_unchecked_usual(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest) {
-    kithi_bits_count_add(f, ops->set(kithi_lanes_block_of(f, digest), digest, 8), NULL);
-    return KITH_OK;
-}
-#endif
 
 /* Adds a key and its share of the sum of the block rates (kinds/shared/crowding.h), or returns KITH_E_FULL. */
 KITHI_INLINE uint64_t add_summed_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
@@ -275,58 +173,6 @@ KITHI_INLINE kith_status add_summed_inline(const kithi_lanes_block_ops *ops, kit
                                            bool *was_new) {
     return (kith_status)kithi_by_lanes(add_summed_for_lanes, ops,
                                        (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
-}
-
-/* Called when neither kithi_lanes_add_is_safe() nor kithi_crowding_adds_are_summed() is true: the filter may be full, a
- * spot check for crowded blocks may be due, or their sum may not be known (kinds/shared/crowding.h). Adds the key, or
- * returns KITH_E_FULL. These calls are rare, so this function uses portable code. Only the spot check and the sum,
- * which take longer, use functions for the instruction set (`crowding`). */
-KITHI_OUTLINE kith_status add_or_refuse(kith_filter *f, uint64_t digest, bool *was_new,
-                                        const kithi_crowding_ops *crowding) {
-    bool has = has_portable(f, digest);
-    if (has || !kithi_lanes_check_add(f, digest, crowding))
-        return kithi_bits_result_unchanged(has, was_new);
-    return kithi_crowding_adds_are_summed(f) ? add_summed_inline(&PORTABLE, f, digest, was_new)
-                                             : add_unchecked_inline(&PORTABLE, f, digest, was_new);
-}
-
-/* Called when kithi_lanes_add_is_safe() is false. */
-KITHI_OUTLINE kith_status add_checked(kith_filter *f, uint64_t digest, bool *was_new) {
-    return kithi_crowding_adds_are_summed(f) ? add_summed_inline(&PORTABLE, f, digest, was_new)
-                                             : add_or_refuse(f, digest, was_new, &CROWDING);
-}
-
-static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
-        return add_checked(f, digest, was_new);
-    return add_unchecked_inline(&PORTABLE, f, digest, was_new);
-}
-
-KITHI_INLINE uint64_t add_shared_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
-                                           unsigned lanes) {
-    (void)ops;
-    kith_filter *f = args->writable;
-    uint8_t *block = kithi_lanes_block_of(f, args->digest), before[KITHI_LANES_BLOCK_BYTES],
-            after[KITHI_LANES_BLOCK_BYTES];
-    if (!args->commit || !kithi_crowding_is_summed(f))
-        return block_add_shared(block, args->digest, args->commit, lanes);
-    (void)kithi_crowding_block(f, f, kithi_mulhi(args->digest, f->geometry.lanes.blocks), true, before);
-    memcpy(after, before, sizeof after);
-    if (block_set(after, args->digest, lanes) == 0)
-        return 0;
-    uint64_t more = block_weight_portable(after, lanes) - block_weight_portable(before, lanes);
-    if (!kithi_crowding_reserve(f, more))
-        return KITHI_SHARED_REFUSED;
-    return block_add_shared(block, args->digest, true, lanes);
-}
-
-static unsigned add_shared(kith_filter *f, uint64_t digest, kithi_shared_step step) {
-    bool commit = step == KITHI_SHARED_SET;
-    uint64_t count = atomic_load_explicit(&f->shared_count, memory_order_relaxed);
-    if (step == KITHI_SHARED_CHECK)
-        return kithi_crowding_spot_check(f, digest, count, true, crowding_now()) ? KITHI_SHARED_REFUSED : 0;
-    return (unsigned)kithi_by_lanes(add_shared_for_lanes, &PORTABLE,
-                                    (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .commit = commit});
 }
 
 /* Adds up to 64 digests at once as long as adds are summed; returns how many were added, or 0 if the filter would be
@@ -423,24 +269,11 @@ KITHI_INLINE uint64_t add_many_for_lanes(const kithi_lanes_block_ops *ops, const
     return KITH_OK;
 }
 
-KITHI_INLINE kith_status add_many_inline(const kithi_lanes_block_ops *ops, kith_filter *f, const uint64_t *digests,
-                                         size_t n, uint64_t *was_new, size_t *done) {
-    return (kith_status)kithi_by_lanes(
-        add_many_for_lanes, ops,
-        (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .bitmap = was_new, .done = done});
-}
-
-static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_lanes_has_many(&PORTABLE, f, digests, n, maybe);
-}
-
-static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                     size_t *done) {
-    return add_many_inline(&PORTABLE, f, digests, n, was_new, done);
-}
+static const kithi_lanes_block_ops OPS_portable = {
+    .has = kithi_blocked_block_has, .set = block_set, .product = block_product};
 
 #ifdef KITHI_HAVE_X86
-static const kithi_lanes_block_ops AVX2 = {
+static const kithi_lanes_block_ops OPS_avx2 = {
     .has = kithi_avx2_bits_has,
     .set = kithi_avx2_bits_set,
     .set_many = kithi_avx2_bits_set_many,
@@ -449,42 +282,7 @@ static const kithi_lanes_block_ops AVX2 = {
     .set_many_weighed = kithi_avx2_bits_set_many_weighed,
 };
 
-KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(AVX2.has, &f->geometry, f->body, digest);
-}
-
-KITHI_TARGET_AVX2 KITHI_OUTLINE kith_status add_checked_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    return kithi_crowding_adds_are_summed(f) ? add_summed_inline(&AVX2, f, digest, was_new)
-                                             : add_or_refuse(f, digest, was_new, &CROWDING_AVX2);
-}
-
-KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
-        return add_checked_avx2(f, digest, was_new);
-    return add_unchecked_inline(&AVX2, f, digest, was_new);
-}
-
-KITHI_TARGET_AVX2 static bool has_usual_avx2(const kith_filter *f, uint64_t digest) {
-    return has_usual(&AVX2, f, digest);
-}
-
-KITHI_TARGET_AVX2 static kith_status add_usual_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (__builtin_expect(was_new != NULL || !kithi_lanes_add_is_safe(f), 0))
-        return add_avx2(f, digest, was_new);
-    return add_unchecked_usual(&AVX2, f, digest);
-}
-
-KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
-                                              uint64_t *maybe) {
-    return kithi_lanes_has_many(&AVX2, f, digests, n, maybe);
-}
-
-KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                                   size_t *done) {
-    return add_many_inline(&AVX2, f, digests, n, was_new, done);
-}
-
-static const kithi_lanes_block_ops AVX512 = {
+static const kithi_lanes_block_ops OPS_avx512 = {
     .has = kithi_avx512_bits_has,
     .set = kithi_avx512_bits_set,
     .set_many = kithi_avx512_bits_set_many,
@@ -492,68 +290,76 @@ static const kithi_lanes_block_ops AVX512 = {
     .set_product = kithi_avx2_bits_set_product,
     .set_many_weighed = kithi_avx2_bits_set_many_weighed,
 };
-
-KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(AVX512.has, &f->geometry, f->body, digest);
-}
-
-KITHI_TARGET_AVX512 KITHI_OUTLINE kith_status add_checked_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
-    return kithi_crowding_adds_are_summed(f) ? add_summed_inline(&AVX512, f, digest, was_new)
-                                             : add_or_refuse(f, digest, was_new, &CROWDING_AVX2);
-}
-
-KITHI_TARGET_AVX512 static kith_status add_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
-        return add_checked_avx512(f, digest, was_new);
-    return add_unchecked_inline(&AVX512, f, digest, was_new);
-}
-
-KITHI_TARGET_AVX512 static bool has_usual_avx512(const kith_filter *f, uint64_t digest) {
-    return has_usual(&AVX512, f, digest);
-}
-
-KITHI_TARGET_AVX512 static kith_status add_usual_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (__builtin_expect(was_new != NULL || !kithi_lanes_add_is_safe(f), 0))
-        return add_avx512(f, digest, was_new);
-    return add_unchecked_usual(&AVX512, f, digest);
-}
-
-KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
-                                                  uint64_t *maybe) {
-    return kithi_lanes_has_many(&AVX512, f, digests, n, maybe);
-}
-
-KITHI_TARGET_AVX512 static kith_status add_many_avx512(kith_filter *f, const uint64_t *digests, size_t n,
-                                                       uint64_t *was_new, size_t *done) {
-    return add_many_inline(&AVX512, f, digests, n, was_new, done);
-}
 #elif defined(KITHI_HAVE_NEON)
-static const kithi_lanes_block_ops NEON = {
+static const kithi_lanes_block_ops OPS_neon = {
     .has = kithi_neon_bits_has, .set = kithi_neon_bits_set, .product = block_product};
-
-static bool has_neon(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(NEON.has, &f->geometry, f->body, digest);
-}
-
-KITHI_OUTLINE kith_status add_checked_neon(kith_filter *f, uint64_t digest, bool *was_new) {
-    return kithi_crowding_adds_are_summed(f) ? add_summed_inline(&NEON, f, digest, was_new)
-                                             : add_or_refuse(f, digest, was_new, &CROWDING);
-}
-
-static kith_status add_neon(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
-        return add_checked_neon(f, digest, was_new);
-    return add_unchecked_inline(&NEON, f, digest, was_new);
-}
-
-static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_lanes_has_many(&NEON, f, digests, n, maybe);
-}
-
-static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
-    return add_many_inline(&NEON, f, digests, n, was_new, done);
-}
 #endif
+
+/* Called when neither kithi_lanes_add_is_safe() nor kithi_crowding_adds_are_summed() is true: the filter may be full, a
+ * spot check for crowded blocks may be due, or their sum may not be known (kinds/shared/crowding.h). Adds the key, or
+ * returns KITH_E_FULL. These calls are rare, so this function uses portable code. Only the spot check and the sum,
+ * which take longer, use functions for the instruction set (`crowding`). */
+KITHI_OUTLINE kith_status add_or_refuse(kith_filter *f, uint64_t digest, bool *was_new,
+                                        const kithi_crowding_ops *crowding) {
+    bool has = kithi_lanes_has(OPS_portable.has, &f->geometry, f->body, digest);
+    if (has || !kithi_lanes_check_add(f, digest, crowding))
+        return kithi_bits_result_unchanged(has, was_new);
+    return kithi_crowding_adds_are_summed(f) ? add_summed_inline(&OPS_portable, f, digest, was_new)
+                                             : add_unchecked_inline(&OPS_portable, f, digest, was_new);
+}
+
+#define KITHI_KERNELS "kinds/blocked/kernels.h"
+#include "kernels/each_set.h"
+
+static bool is_usual(const kithi_geometry *g) {
+    return g->lanes.lanes == 8;
+}
+
+/* ---- crowded blocks ---- */
+
+/* Returns the functions for the instruction set in use. */
+static const kithi_crowding_ops *crowding_now(void) {
+    static const kithi_crowding_ops *const OF_SET[KITHI_CPU_COUNT] = KITHI_EACH_SET(CROWDING);
+    return OF_SET[kithi_cpu_now()];
+}
+
+static void before_fill(kith_filter *f, bool by_adders) {
+    kithi_crowding_before_fill(f, by_adders, crowding_now());
+}
+
+static bool after_fill(kith_filter *f, bool judge) {
+    return kithi_crowding_after_fill(f, judge, crowding_now());
+}
+
+/* ---- shared adds ---- */
+
+KITHI_INLINE uint64_t add_shared_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
+                                           unsigned lanes) {
+    (void)ops;
+    kith_filter *f = args->writable;
+    uint8_t *block = kithi_lanes_block_of(f, args->digest), before[KITHI_LANES_BLOCK_BYTES],
+            after[KITHI_LANES_BLOCK_BYTES];
+    if (!args->commit || !kithi_crowding_is_summed(f))
+        return block_add_shared(block, args->digest, args->commit, lanes);
+    (void)kithi_crowding_block(f, f, kithi_mulhi(args->digest, f->geometry.lanes.blocks), true, before);
+    memcpy(after, before, sizeof after);
+    if (block_set(after, args->digest, lanes) == 0)
+        return 0;
+    uint64_t more =
+        kithi_lanes_weight(after, block_product, 1, lanes) - kithi_lanes_weight(before, block_product, 1, lanes);
+    if (!kithi_crowding_reserve(f, more))
+        return KITHI_SHARED_REFUSED;
+    return block_add_shared(block, args->digest, true, lanes);
+}
+
+static unsigned add_shared(kith_filter *f, uint64_t digest, kithi_shared_step step) {
+    bool commit = step == KITHI_SHARED_SET;
+    uint64_t count = atomic_load_explicit(&f->shared_count, memory_order_relaxed);
+    if (step == KITHI_SHARED_CHECK)
+        return kithi_crowding_spot_check(f, digest, count, true, crowding_now()) ? KITHI_SHARED_REFUSED : 0;
+    return (unsigned)kithi_by_lanes(add_shared_for_lanes, NULL,
+                                    (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .commit = commit});
+}
 
 /* ---- statistics and two filters ---- */
 
@@ -562,7 +368,7 @@ static double rate_of_union(const kith_filter *a, const kith_filter *b) {
 }
 
 static kith_status merge(kith_filter *into, const kith_filter *from) {
-    kithi_crowding_set_limits(into, &CROWDING);
+    kithi_crowding_set_limits(into, crowding_now());
     return kithi_bits_merge(into, from, kithi_lanes_keys, rate_of_union, into->crowding.rate);
 }
 
@@ -592,30 +398,9 @@ const kithi_kind kithi_kind_blocked = {
     .plan = {.choose = choose, .option = kithi_lanes_option, .expect = expect},
     .look = look,
     .cell = kithi_bits_cell,
-    .kernels =
-        {
-            [KITHI_CPU_PORTABLE] =
-                {.has_many = has_many_portable, .add_many = add_many_portable, .has = has_portable, .add = add},
-#ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {.has_many = has_many_avx2, .add_many = add_many_avx2, .has = has_avx2, .add = add_avx2},
-            [KITHI_CPU_AVX512] =
-                {.has_many = has_many_avx512, .add_many = add_many_avx512, .has = has_avx512, .add = add_avx512},
-#elif defined(KITHI_HAVE_NEON)
-            [KITHI_CPU_NEON] = {.has_many = has_many_neon, .add_many = add_many_neon, .has = has_neon, .add = add_neon},
-#endif
-        },
-#ifdef KITHI_HAVE_X86
+    .kernels = KITHI_EACH_SET(KERNELS),
     .is_usual = is_usual,
-    .usual =
-        {
-            [KITHI_CPU_AVX2] =
-                {.has_many = has_many_avx2, .add_many = add_many_avx2, .has = has_usual_avx2, .add = add_usual_avx2},
-            [KITHI_CPU_AVX512] = {.has_many = has_many_avx512,
-                                  .add_many = add_many_avx512,
-                                  .has = has_usual_avx512,
-                                  .add = add_usual_avx512},
-        },
-#endif
+    .usual = KITHI_EACH_SET(USUAL),
     .shared = {.add = add_shared, .prefetch = kithi_lanes_prefetch},
     .before_fill = before_fill,
     .after_fill = after_fill,

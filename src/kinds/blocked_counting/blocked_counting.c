@@ -173,48 +173,40 @@ KITHI_INLINE uint64_t block_product(const uint8_t *block, unsigned lanes) {
     return product;
 }
 
-static uint64_t block_weight(const uint8_t *block, unsigned lanes) {
-    return kithi_lanes_weight(block, block_product, KITHI_COUNTER_BITS, lanes);
-}
-
-static const kithi_crowding_ops CROWDING = {block_weight, block_used, block_rate, KITHI_COUNTS_ALL_KEYS};
-
-#ifdef KITHI_HAVE_X86
-KITHI_TARGET_AVX2 static uint64_t block_weight_avx2(const uint8_t *block, unsigned lanes) {
-    return kithi_lanes_weight(block, kithi_avx2_counters_product, KITHI_COUNTER_BITS, lanes);
-}
-
-static const kithi_crowding_ops CROWDING_AVX2 = {block_weight_avx2, block_used, block_rate, KITHI_COUNTS_ALL_KEYS};
-#endif
-
-/* Returns the functions for the instruction set in use. (For AVX-512 they are those for AVX2.) */
-static const kithi_crowding_ops *crowding_now(void) {
-#ifdef KITHI_HAVE_X86
-    if (kithi_cpu_now() != KITHI_CPU_PORTABLE)
-        return &CROWDING_AVX2;
-#endif
-    return &CROWDING;
-}
-
-static void before_fill(kith_filter *f, bool by_adders) {
-    kithi_crowding_before_fill(f, by_adders, crowding_now());
-}
-
-static bool after_fill(kith_filter *f, bool judge) {
-    return kithi_crowding_after_fill(f, judge, crowding_now());
-}
-
 /* ---- operations ----
  *
- * A function whose name ends in _for_lanes is compiled for 4, 8 and 16 lanes. A function whose name ends in _inline
- * calls the version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one instruction
- * set (kithi_lanes_block_ops in lanes.h). Functions that use `ops` are compiled for each instruction set. */
+ * A function whose name ends in _for_lanes is compiled for 4, 8 and 16 lanes (kithi_by_lanes). `ops` has the block
+ * functions of one instruction set (kithi_lanes_block_ops in lanes.h). kernels.h compiles functions that use `ops` for
+ * each set. */
 
-static const kithi_lanes_block_ops PORTABLE = {.has = kithi_blocked_counting_block_has,
-                                               .raise = block_raise,
-                                               .lower = block_lower,
+static const kithi_lanes_block_ops OPS_portable = {.has = kithi_blocked_counting_block_has,
+                                                   .raise = block_raise,
+                                                   .lower = block_lower,
+                                                   .least = block_least,
+                                                   .product = block_product};
+
+#ifdef KITHI_HAVE_X86
+static const kithi_lanes_block_ops OPS_avx2 = {.has = kithi_avx2_counters_has,
+                                               .raise = kithi_avx2_counters_raise,
+                                               .lower = kithi_avx2_counters_lower,
+                                               .least = kithi_avx2_counters_least,
+                                               .product = kithi_avx2_counters_product};
+
+static const kithi_lanes_block_ops OPS_avx512 = {.has = kithi_avx512_counters_has,
+                                                 .raise = kithi_avx512_counters_raise,
+                                                 .lower = kithi_avx512_counters_lower,
+                                                 .least = kithi_avx2_counters_least,
+                                                 .product = kithi_avx2_counters_product};
+#elif defined(KITHI_HAVE_NEON)
+static const kithi_lanes_block_ops OPS_neon = {.has = kithi_neon_counters_has,
+                                               .raise = kithi_neon_counters_raise,
+                                               .lower = kithi_neon_counters_lower,
                                                .least = block_least,
                                                .product = block_product};
+#endif
+
+/* Returns the functions for the instruction set in use. */
+static const kithi_crowding_ops *crowding_now(void);
 
 /* Returns by how much the weight of the block `after` exceeds that of `before`. */
 KITHI_INLINE uint64_t weight_gained(const kithi_lanes_block_ops *ops, const uint8_t *before, const uint8_t *after,
@@ -227,10 +219,6 @@ KITHI_INLINE uint64_t copies_for_lanes(const kithi_lanes_block_ops *ops, const k
     return ops->least(kithi_lanes_block_of(args->f, args->digest), args->digest, lanes);
 }
 
-static uint64_t copies(const kith_filter *f, uint64_t digest) {
-    return kithi_by_lanes(copies_for_lanes, &PORTABLE, (kithi_lanes_args){.f = f, .digest = digest});
-}
-
 /* Returns whether an add changes the sum of the block rates (kinds/shared/crowding.h) and exceeds neither the
  * capacity nor the fill limit. */
 static inline bool adds_are_summed(const kith_filter *f) {
@@ -241,7 +229,6 @@ static inline bool adds_are_summed(const kith_filter *f) {
  * KITH_E_COPIES, so the counters are read even if the filter is full. */
 KITHI_INLINE uint64_t add_with_reason_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
                                                 unsigned lanes) {
-    (void)ops;
     kith_filter *f = args->writable;
     uint8_t *block = kithi_lanes_block_of(f, args->digest), before[KITHI_LANES_BLOCK_BYTES];
     kithi_lane_words words = kithi_lane_words_of(args->digest, lanes);
@@ -254,7 +241,7 @@ KITHI_INLINE uint64_t add_with_reason_for_lanes(const kithi_lanes_block_ops *ops
     memcpy(before, block, sizeof before);
     unsigned zeros = change_counters(block, words, kithi_counter_raise, lanes);
     if (kithi_crowding_adds_are_summed(f) && zeros != 0 &&
-        !kithi_crowding_weigh(f, block, before, block_weight(block, lanes) - block_weight(before, lanes)))
+        !kithi_crowding_weigh(f, block, before, weight_gained(ops, before, block, lanes)))
         return KITH_E_FULL;
     f->head.fill += zeros;
     f->head.count++;
@@ -263,8 +250,8 @@ KITHI_INLINE uint64_t add_with_reason_for_lanes(const kithi_lanes_block_ops *ops
     return KITH_OK;
 }
 
-static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    return (kith_status)kithi_by_lanes(add_with_reason_for_lanes, &PORTABLE,
+KITHI_OUTLINE kith_status add_with_reason(kith_filter *f, uint64_t digest, bool *was_new) {
+    return (kith_status)kithi_by_lanes(add_with_reason_for_lanes, &OPS_portable,
                                        (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
 }
 
@@ -287,18 +274,9 @@ KITHI_INLINE uint64_t remove_for_lanes(const kithi_lanes_block_ops *ops, const k
     return remove_key_for_lanes(ops, args->writable, args->digest, lanes);
 }
 
-KITHI_INLINE kith_status remove_inline(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest) {
-    return (kith_status)kithi_by_lanes(remove_for_lanes, ops,
-                                       (kithi_lanes_args){.f = f, .writable = f, .digest = digest});
-}
-
-static kith_status remove_one(kith_filter *f, uint64_t digest) {
-    return remove_inline(&PORTABLE, f, digest);
-}
-
 /* Adds a key with ops->raise, if no check is needed (kithi_lanes_add_is_safe_after_removals) or adds are summed.
- * Otherwise, or if raise fails, calls add(). That makes a spot check if one is due, and adds the key or returns the
- * reason why it cannot. */
+ * Otherwise, or if raise fails, calls add_with_reason(). That makes a spot check if one is due, and adds the key or
+ * returns the reason why it cannot. */
 KITHI_INLINE kith_status add_key_for_lanes(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest,
                                            unsigned lanes, bool *was_new) {
     unsigned zeros;
@@ -307,7 +285,7 @@ KITHI_INLINE kith_status add_key_for_lanes(const kithi_lanes_block_ops *ops, kit
     if (summed)
         memcpy(before, block, sizeof before);
     if ((!summed && !kithi_lanes_add_is_safe_after_removals(f)) || !ops->raise(block, digest, lanes, &zeros))
-        return add(f, digest, was_new);
+        return add_with_reason(f, digest, was_new);
     if (summed && zeros != 0 && !kithi_crowding_weigh(f, block, before, weight_gained(ops, before, block, lanes)))
         return KITH_E_FULL;
     f->head.fill += zeros;
@@ -319,11 +297,6 @@ KITHI_INLINE kith_status add_key_for_lanes(const kithi_lanes_block_ops *ops, kit
 
 KITHI_INLINE uint64_t add_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     return add_key_for_lanes(ops, args->writable, args->digest, lanes, args->was_new);
-}
-
-KITHI_INLINE kith_status add_inline(const kithi_lanes_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
-    return (kith_status)kithi_by_lanes(add_for_lanes, ops,
-                                       (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
 }
 
 KITHI_INLINE uint64_t add_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
@@ -362,141 +335,23 @@ KITHI_INLINE uint64_t remove_many_for_lanes(const kithi_lanes_block_ops *ops, co
     return KITH_OK;
 }
 
-KITHI_INLINE kith_status add_many_inline(const kithi_lanes_block_ops *ops, kith_filter *f, const uint64_t *digests,
-                                         size_t n, uint64_t *was_new, size_t *done) {
-    return (kith_status)kithi_by_lanes(
-        add_many_for_lanes, ops,
-        (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .bitmap = was_new, .done = done});
+#define KITHI_KERNELS "kinds/blocked_counting/kernels.h"
+#include "kernels/each_set.h"
+
+/* ---- crowded blocks ---- */
+
+static const kithi_crowding_ops *crowding_now(void) {
+    static const kithi_crowding_ops *const OF_SET[KITHI_CPU_COUNT] = KITHI_EACH_SET(CROWDING);
+    return OF_SET[kithi_cpu_now()];
 }
 
-KITHI_INLINE kith_status remove_many_inline(const kithi_lanes_block_ops *ops, kith_filter *f, const uint64_t *digests,
-                                            size_t n, size_t *done) {
-    return (kith_status)kithi_by_lanes(
-        remove_many_for_lanes, ops,
-        (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .done = done});
+static void before_fill(kith_filter *f, bool by_adders) {
+    kithi_crowding_before_fill(f, by_adders, crowding_now());
 }
 
-static bool has_portable(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(PORTABLE.has, &f->geometry, f->body, digest);
+static bool after_fill(kith_filter *f, bool judge) {
+    return kithi_crowding_after_fill(f, judge, crowding_now());
 }
-
-static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_lanes_has_many(&PORTABLE, f, digests, n, maybe);
-}
-
-static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                     size_t *done) {
-    return add_many_inline(&PORTABLE, f, digests, n, was_new, done);
-}
-
-static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return remove_many_inline(&PORTABLE, f, digests, n, done);
-}
-
-#ifdef KITHI_HAVE_X86
-static const kithi_lanes_block_ops AVX2 = {
-    .has = kithi_avx2_counters_has,
-    .raise = kithi_avx2_counters_raise,
-    .lower = kithi_avx2_counters_lower,
-    .product = kithi_avx2_counters_product,
-    .least = kithi_avx2_counters_least,
-};
-
-KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(AVX2.has, &f->geometry, f->body, digest);
-}
-
-KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_inline(&AVX2, f, digest, was_new);
-}
-
-KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest) {
-    return remove_inline(&AVX2, f, digest);
-}
-
-KITHI_TARGET_AVX2 static uint64_t copies_avx2(const kith_filter *f, uint64_t digest) {
-    return kithi_by_lanes(copies_for_lanes, &AVX2, (kithi_lanes_args){.f = f, .digest = digest});
-}
-
-KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
-                                              uint64_t *maybe) {
-    return kithi_lanes_has_many(&AVX2, f, digests, n, maybe);
-}
-
-KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                                   size_t *done) {
-    return add_many_inline(&AVX2, f, digests, n, was_new, done);
-}
-
-KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return remove_many_inline(&AVX2, f, digests, n, done);
-}
-
-static const kithi_lanes_block_ops AVX512 = {
-    .has = kithi_avx512_counters_has,
-    .raise = kithi_avx512_counters_raise,
-    .lower = kithi_avx512_counters_lower,
-    .product = kithi_avx2_counters_product,
-};
-
-KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(AVX512.has, &f->geometry, f->body, digest);
-}
-
-KITHI_TARGET_AVX512 static kith_status add_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_inline(&AVX512, f, digest, was_new);
-}
-
-KITHI_TARGET_AVX512 static kith_status remove_avx512(kith_filter *f, uint64_t digest) {
-    return remove_inline(&AVX512, f, digest);
-}
-
-KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
-                                                  uint64_t *maybe) {
-    return kithi_lanes_has_many(&AVX512, f, digests, n, maybe);
-}
-
-KITHI_TARGET_AVX512 static kith_status add_many_avx512(kith_filter *f, const uint64_t *digests, size_t n,
-                                                       uint64_t *was_new, size_t *done) {
-    return add_many_inline(&AVX512, f, digests, n, was_new, done);
-}
-
-KITHI_TARGET_AVX512 static kith_status remove_many_avx512(kith_filter *f, const uint64_t *digests, size_t n,
-                                                          size_t *done) {
-    return remove_many_inline(&AVX512, f, digests, n, done);
-}
-#elif defined(KITHI_HAVE_NEON)
-static const kithi_lanes_block_ops NEON = {
-    .has = kithi_neon_counters_has,
-    .raise = kithi_neon_counters_raise,
-    .lower = kithi_neon_counters_lower,
-    .product = block_product,
-};
-
-static bool has_neon(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(NEON.has, &f->geometry, f->body, digest);
-}
-
-static kith_status add_neon(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_inline(&NEON, f, digest, was_new);
-}
-
-static kith_status remove_neon(kith_filter *f, uint64_t digest) {
-    return remove_inline(&NEON, f, digest);
-}
-
-static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_lanes_has_many(&NEON, f, digests, n, maybe);
-}
-
-static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
-    return add_many_inline(&NEON, f, digests, n, was_new, done);
-}
-
-static kith_status remove_many_neon(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return remove_many_inline(&NEON, f, digests, n, done);
-}
-#endif
 
 /* ---- statistics ---- */
 
@@ -509,7 +364,7 @@ static kithi_tally lane_tally(const kith_filter *f, uint64_t block, uint64_t lan
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->stuck = kithi_counters_tally(f, 0, f->shape.cells, KITHI_COUNTER_BITS).stuck;
     stats->keys_now = kithi_lanes_keys(f, f->head.fill);
-    stats->rate_now = kithi_crowding_rate(f, f, false, &CROWDING);
+    stats->rate_now = kithi_crowding_rate(f, f, false, crowding_now());
 }
 
 static const char *check(const kith_filter *f) {
@@ -574,39 +429,7 @@ const kithi_kind kithi_kind_blocked_counting = {
     .plan = {.choose = choose, .option = kithi_lanes_option, .expect = expect},
     .look = look,
     .cell = cell,
-    .kernels =
-        {
-            [KITHI_CPU_PORTABLE] = {.has_many = has_many_portable,
-                                    .add_many = add_many_portable,
-                                    .remove_many = remove_many_portable,
-                                    .has = has_portable,
-                                    .add = add,
-                                    .remove = remove_one,
-                                    .copies = copies},
-#ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {.has_many = has_many_avx2,
-                                .add_many = add_many_avx2,
-                                .remove_many = remove_many_avx2,
-                                .has = has_avx2,
-                                .add = add_avx2,
-                                .remove = remove_avx2,
-                                .copies = copies_avx2},
-            [KITHI_CPU_AVX512] = {.has_many = has_many_avx512,
-                                  .add_many = add_many_avx512,
-                                  .remove_many = remove_many_avx512,
-                                  .has = has_avx512,
-                                  .add = add_avx512,
-                                  .remove = remove_avx512,
-                                  .copies = copies_avx2},
-#elif defined(KITHI_HAVE_NEON)
-            [KITHI_CPU_NEON] = {.has_many = has_many_neon,
-                                .add_many = add_many_neon,
-                                .remove_many = remove_many_neon,
-                                .has = has_neon,
-                                .add = add_neon,
-                                .remove = remove_neon},
-#endif
-        },
+    .kernels = KITHI_EACH_SET(KERNELS),
     .before_fill = before_fill,
     .after_fill = after_fill,
     .merge = merge,

@@ -34,6 +34,7 @@
 #include "plan/sizing.h"
 #include "kinds/bloom/lookup.h"
 #include "kinds/shared/slices.h"
+#include "handle/verbs.h"
 #ifdef KITHI_HAVE_X86
 #include "kernels/avx2_probes.h"
 #endif
@@ -64,10 +65,9 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return (kithi_expectation){.rate = kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g))};
 }
 
-#ifdef KITHI_HAVE_X86
 #define USUAL_K 7 /* what the planner chooses for a rate of 1% */
 
-static inline bool is_usual(const kithi_geometry *g) {
+static bool is_usual(const kithi_geometry *g) {
     return g->slices.k == USUAL_K;
 }
 
@@ -77,7 +77,6 @@ KITHI_INLINE kithi_slices_geometry usual_geometry(const kith_filter *f) {
     g.k = USUAL_K;
     return g;
 }
-#endif
 
 /* Sets a bit; adds 1 to *already if it was set before. The instruction bts leaves the old value of the bit in the carry
  * flag, and adc adds the flag to *already. There is no C expression that gcc compiles to these two instructions. On
@@ -140,18 +139,6 @@ KITHI_INLINE kith_status add_inline(kith_filter *f, kithi_slices_geometry g, uin
     return KITH_OK;
 }
 
-static bool has(const kith_filter *f, uint64_t digest) {
-    return has_inline(f, f->geometry.slices, digest);
-}
-
-static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_inline(f, f->geometry.slices, digest, was_new);
-}
-
-KITHI_INLINE size_t has_many_inline(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_slices_has_many(f, digests, n, maybe, kithi_bloom_is_used, 1);
-}
-
 KITHI_INLINE void prefetch_key(const uint8_t *body, kithi_slices_geometry g, uint64_t digest) {
     kithi_probe probe = kithi_probe_start(digest);
     for (uint64_t i = 0; i < g.k; i++)
@@ -185,7 +172,7 @@ KITHI_INLINE void add_unchecked(kith_filter *f, const uint64_t *digests, size_t 
 }
 
 /* Adds the next `safe` digests with `unchecked`: each sets at most k bits, so they cannot exceed the capacity or the
- * fill limit. Near a limit, where `safe` is 0, calls add() for one digest after the other. */
+ * fill limit. Near a limit, where `safe` is 0, adds one digest after the other. */
 KITHI_INLINE kith_status add_many_inline(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                          size_t *done, add_unchecked_function *unchecked) {
     while (*done < n) {
@@ -196,7 +183,7 @@ KITHI_INLINE kith_status add_many_inline(kith_filter *f, const uint64_t *digests
             continue;
         }
         bool is_new = false;
-        kith_status status = add(f, digests[*done], &is_new);
+        kith_status status = kithi_add_one(f, digests[*done], &is_new);
         if (status != KITH_OK)
             return status;
         kithi_bitmap_set(was_new, (*done)++, is_new);
@@ -204,28 +191,15 @@ KITHI_INLINE kith_status add_many_inline(kith_filter *f, const uint64_t *digests
     return KITH_OK;
 }
 
-static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many_inline(f, digests, n, maybe);
-}
-
-static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                     size_t *done) {
-    return add_many_inline(f, digests, n, was_new, done, add_unchecked);
-}
+/* The same for filters for which is_usual() returns true. */
+#define add_unchecked_usual_portable add_unchecked
+#define add_unchecked_usual_neon add_unchecked
 
 #ifdef KITHI_HAVE_X86
-KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return has_inline(f, f->geometry.slices, digest);
-}
-
-KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_inline(f, f->geometry.slices, digest, was_new);
-}
-
 /* add_unchecked() with k as a constant. Before it sets the bits of a group of keys, it computes the cells (the numbers
  * of the bits) of the next group. It prefetches these while it sets the bits. */
-KITHI_TARGET_AVX2 KITHI_INLINE void add_unchecked_usual(kith_filter *f, const uint64_t *digests, size_t n,
-                                                        uint64_t *was_new, size_t at) {
+KITHI_TARGET_AVX2 KITHI_INLINE void add_unchecked_usual_avx2(kith_filter *f, const uint64_t *digests, size_t n,
+                                                             uint64_t *was_new, size_t at) {
     enum { GROUP = 16, KEY_CELLS = KITHI_AVX2_CELLS(USUAL_K) }; /* keys in a group; elements of `cells` for a key */
     kithi_slices_geometry g = usual_geometry(f);
     if (g.slice > KITHI_AVX2_SLICE_MAX) {
@@ -259,32 +233,11 @@ KITHI_TARGET_AVX2 KITHI_INLINE void add_unchecked_usual(kith_filter *f, const ui
     f->head.fill += fill;
 }
 
-KITHI_TARGET_AVX2 static kith_status add_many_usual_avx2(kith_filter *f, const uint64_t *digests, size_t n,
-                                                         uint64_t *was_new, size_t *done) {
-    return add_many_inline(f, digests, n, was_new, done, add_unchecked_usual);
-}
-
-KITHI_TARGET_AVX2 static bool has_usual_avx2(const kith_filter *f, uint64_t digest) {
-    return has_inline(f, usual_geometry(f), digest);
-}
-
-/* The common case, was_new == NULL, is compiled without the code for was_new, which would take registers. */
-KITHI_TARGET_AVX2 static kith_status add_usual_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (__builtin_expect(was_new != NULL, 0))
-        return add_avx2(f, digest, was_new);
-    return add_inline(f, usual_geometry(f), digest, NULL);
-}
-
-KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
-                                              uint64_t *maybe) {
-    return has_many_inline(f, digests, n, maybe);
-}
-
-KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                                   size_t *done) {
-    return add_many_inline(f, digests, n, was_new, done, add_unchecked);
-}
 #endif
+
+#define KITHI_AVX2_IS_ENOUGH
+#define KITHI_KERNELS "kinds/bloom/kernels.h"
+#include "kernels/each_set.h"
 
 /* The `change` of kithi_slices_add_cells(). */
 static inline bool set_cell(uint8_t *body, uint64_t bit, bool *accepted, unsigned cell_bits) {
@@ -369,30 +322,9 @@ const kithi_kind kithi_kind_bloom = {
     .plan = {.choose = choose, .option = option, .expect = expect},
     .look = look,
     .cell = kithi_bits_cell,
-    .kernels =
-        {
-            [KITHI_CPU_PORTABLE] =
-                {.has_many = has_many_portable, .add_many = add_many_portable, .has = has, .add = add},
-#ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {.has_many = has_many_avx2, .add_many = add_many_avx2, .has = has_avx2, .add = add_avx2},
-            [KITHI_CPU_AVX512] =
-                {.has_many = has_many_avx2, .add_many = add_many_avx2, .has = has_avx2, .add = add_avx2},
-#endif
-        },
-#ifdef KITHI_HAVE_X86
+    .kernels = KITHI_EACH_SET(KERNELS),
     .is_usual = is_usual,
-    .usual =
-        {
-            [KITHI_CPU_AVX2] = {.has_many = has_many_avx2,
-                                .add_many = add_many_usual_avx2,
-                                .has = has_usual_avx2,
-                                .add = add_usual_avx2},
-            [KITHI_CPU_AVX512] = {.has_many = has_many_avx2,
-                                  .add_many = add_many_usual_avx2,
-                                  .has = has_usual_avx2,
-                                  .add = add_usual_avx2},
-        },
-#endif
+    .usual = KITHI_EACH_SET(USUAL),
     .add_cells = add_cells,
     .shared = {.add = add_shared, .prefetch = prefetch},
     .merge = merge,

@@ -201,112 +201,9 @@ KITHI_INLINE kith_status remove_at(kith_filter *f, const uint64_t *counters, boo
     return KITH_OK;
 }
 
-/* Each operation is compiled twice: for the default width, and for a width that is known only at run time. */
-
-KITHI_INLINE bool has_inline(const kith_filter *f, uint64_t digest) {
-    return kithi_counting_has_inline(&f->geometry.slices, f->body, digest);
-}
-
-KITHI_INLINE kith_status add_inline(kith_filter *f, uint64_t digest, bool *was_new) {
-    uint64_t counters[KITHI_BLOOM_K_MAX];
-    kithi_slices_key_cells(f, digest, counters);
-    return width_of(f) == KITHI_COUNTER_BITS ? add_at(f, counters, was_new, KITHI_COUNTER_BITS)
-                                             : add_at(f, counters, was_new, width_of(f));
-}
-
-KITHI_INLINE kith_status remove_inline(kith_filter *f, uint64_t digest) {
-    uint64_t counters[KITHI_BLOOM_K_MAX];
-    kithi_slices_key_cells(f, digest, counters);
-    return width_of(f) == KITHI_COUNTER_BITS ? remove_at(f, counters, NULL, KITHI_COUNTER_BITS)
-                                             : remove_at(f, counters, NULL, width_of(f));
-}
-
-KITHI_INLINE uint64_t copies_inline(const kith_filter *f, uint64_t digest) {
-    uint64_t counters[KITHI_BLOOM_K_MAX];
-    kithi_slices_key_cells(f, digest, counters);
-    return width_of(f) == KITHI_COUNTER_BITS ? least_at(f, counters, KITHI_COUNTER_BITS)
-                                             : least_at(f, counters, width_of(f));
-}
-
-KITHI_INLINE size_t has_many_inline(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return width_of(f) == KITHI_COUNTER_BITS
-               ? kithi_slices_has_many(f, digests, n, maybe, kithi_counting_is_used, KITHI_COUNTER_BITS)
-               : kithi_slices_has_many(f, digests, n, maybe, kithi_counting_is_used, width_of(f));
-}
-
-KITHI_INLINE kith_status add_many_inline(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                         size_t *done) {
-    return width_of(f) == KITHI_COUNTER_BITS
-               ? kithi_slices_change_many(f, digests, n, was_new, done, add_at, KITHI_COUNTER_BITS)
-               : kithi_slices_change_many(f, digests, n, was_new, done, add_at, width_of(f));
-}
-
-KITHI_INLINE kith_status remove_many_inline(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return width_of(f) == KITHI_COUNTER_BITS
-               ? kithi_slices_change_many(f, digests, n, NULL, done, remove_at, KITHI_COUNTER_BITS)
-               : kithi_slices_change_many(f, digests, n, NULL, done, remove_at, width_of(f));
-}
-
-static bool has(const kith_filter *f, uint64_t digest) {
-    return has_inline(f, digest);
-}
-
-static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_inline(f, digest, was_new);
-}
-
-static kith_status remove_one(kith_filter *f, uint64_t digest) {
-    return remove_inline(f, digest);
-}
-
-static uint64_t copies(const kith_filter *f, uint64_t digest) {
-    return copies_inline(f, digest);
-}
-
-static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many_inline(f, digests, n, maybe);
-}
-
-static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                     size_t *done) {
-    return add_many_inline(f, digests, n, was_new, done);
-}
-
-static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return remove_many_inline(f, digests, n, done);
-}
-
-#ifdef KITHI_HAVE_X86
-KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return has_inline(f, digest);
-}
-
-KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_inline(f, digest, was_new);
-}
-
-KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest) {
-    return remove_inline(f, digest);
-}
-
-KITHI_TARGET_AVX2 static uint64_t copies_avx2(const kith_filter *f, uint64_t digest) {
-    return copies_inline(f, digest);
-}
-
-KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
-                                              uint64_t *maybe) {
-    return has_many_inline(f, digests, n, maybe);
-}
-
-KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                                   size_t *done) {
-    return add_many_inline(f, digests, n, was_new, done);
-}
-
-KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return remove_many_inline(f, digests, n, done);
-}
-#endif
+#define KITHI_AVX2_IS_ENOUGH
+#define KITHI_KERNELS "kinds/counting/kernels.h"
+#include "kernels/each_set.h"
 
 /* The `change` of kithi_slices_add_cells(). */
 static inline bool raise_cell(uint8_t *body, uint64_t c, bool *accepted, unsigned width) {
@@ -401,32 +298,7 @@ const kithi_kind kithi_kind_counting = {
     .plan = {.choose = choose, .option = option, .expect = expect},
     .look = look,
     .cell = cell,
-    .kernels =
-        {
-            [KITHI_CPU_PORTABLE] = {.has_many = has_many_portable,
-                                    .add_many = add_many_portable,
-                                    .remove_many = remove_many_portable,
-                                    .has = has,
-                                    .add = add,
-                                    .remove = remove_one,
-                                    .copies = copies},
-#ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {.has_many = has_many_avx2,
-                                .add_many = add_many_avx2,
-                                .remove_many = remove_many_avx2,
-                                .has = has_avx2,
-                                .add = add_avx2,
-                                .remove = remove_avx2,
-                                .copies = copies_avx2},
-            [KITHI_CPU_AVX512] = {.has_many = has_many_avx2,
-                                  .add_many = add_many_avx2,
-                                  .remove_many = remove_many_avx2,
-                                  .has = has_avx2,
-                                  .add = add_avx2,
-                                  .remove = remove_avx2,
-                                  .copies = copies_avx2},
-#endif
-        },
+    .kernels = KITHI_EACH_SET(KERNELS),
     .add_cells = add_cells,
     .merge = merge,
     .stats = stats,

@@ -147,10 +147,6 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
 #define GROUP 64                         /* digests that are looked up together; their results fill a word */
 #define PREFETCH_MIN ((uint64_t)2 << 20) /* bytes; a smaller body is in cache, where prefetching only costs time */
 
-static bool has(const kith_filter *f, uint64_t digest) {
-    return kithi_fuse_has_inline(&f->geometry.fuse, f->body, digest);
-}
-
 /* Looks up a group of at most GROUP digests. Bit i of the result is set if digest i may be in the set. */
 KITHI_INLINE uint64_t has_group(const kithi_fuse_geometry *g, const uint8_t *body, const uint64_t *digests,
                                 size_t count, unsigned arity, unsigned cell_bits, bool one_shard) {
@@ -219,22 +215,9 @@ KITHI_INLINE size_t has_many_of_arity(const kith_filter *f, const uint64_t *dige
     }
 }
 
-static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return f->geometry.fuse.arity == 3 ? has_many_of_arity(f, digests, n, maybe, 3)
-                                       : has_many_of_arity(f, digests, n, maybe, 4);
-}
-
-#ifdef KITHI_HAVE_X86
-KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return kithi_fuse_has_inline(&f->geometry.fuse, f->body, digest);
-}
-
-KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
-                                              uint64_t *maybe) {
-    return f->geometry.fuse.arity == 3 ? has_many_of_arity(f, digests, n, maybe, 3)
-                                       : has_many_of_arity(f, digests, n, maybe, 4);
-}
-#endif
+#define KITHI_AVX2_IS_ENOUGH
+#define KITHI_KERNELS "kinds/fuse/kernels.h"
+#include "kernels/each_set.h"
 
 /* ---- introspection ---- */
 
@@ -308,14 +291,7 @@ const kithi_kind kithi_kind_fuse = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .plan = {.choose = choose, .option = option, .expect = expect},
-    .kernels =
-        {
-            [KITHI_CPU_PORTABLE] = {.has_many = has_many_portable, .has = has},
-#ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {.has_many = has_many_avx2, .has = has_avx2},
-            [KITHI_CPU_AVX512] = {.has_many = has_many_avx2, .has = has_avx2},
-#endif
-        },
+    .kernels = KITHI_EACH_SET(KERNELS),
     .build = {.region = kithi_fuse_build, .bytes = kithi_fuse_build_bytes},
     .look = look,
     .cell = cell,

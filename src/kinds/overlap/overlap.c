@@ -40,12 +40,6 @@
 #include "plan/fit.h"
 #include "kinds/shared/cuckoo_batch.h"
 #include "kinds/overlap/lookup.h"
-#ifdef KITHI_HAVE_X86
-#include "kernels/avx2_cuckoo.h"
-#include "kernels/avx512_cuckoo.h"
-#elif defined(KITHI_HAVE_NEON)
-#include "kernels/neon_cuckoo.h"
-#endif
 
 static const kith_option OPTIONS[] = {
     {"f", "0..31", "0", "fingerprint bits, 2 or more, without the window bit; 0: as many as the rate needs"},
@@ -70,131 +64,16 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return kithi_cf_expect(&kithi_overlap_layout, FIT_LAYOUT, &g, n);
 }
 
-/* ---- operations: the inline functions of kinds/shared, compiled for this layout ---- */
+/* ---- operations: those of all cuckoo kinds, compiled for this layout ---- */
 
-static bool has_portable(const kith_filter *f, uint64_t digest) {
-    return kithi_cf_has(&kithi_overlap_layout, &f->geometry.cf, f->body, digest);
+#define LAYOUT (&kithi_overlap_layout)
+#define PLACES KITHI_CF_WINDOWS
+
+KITHI_INLINE bool has_key(const kith_filter *f, uint64_t digest) {
+    return kithi_cf_has(LAYOUT, &f->geometry.cf, f->body, digest);
 }
 
-static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
-    return kithi_cf_look(&kithi_overlap_layout, f, digest, report, context);
-}
-
-static uint64_t cell(const kith_filter *f, uint64_t number) {
-    return kithi_cf_cell(&kithi_overlap_layout, f, number);
-}
-
-static uint64_t copies(const kith_filter *f, uint64_t digest) {
-    return kithi_cf_copies(&kithi_overlap_layout, f, digest);
-}
-
-static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    return kithi_cf_add(&kithi_overlap_layout, f, digest, was_new);
-}
-
-static kith_status remove_one(kith_filter *f, uint64_t digest) {
-    return kithi_cf_remove(&kithi_overlap_layout, f, digest);
-}
-
-static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_cf_has_many(&kithi_overlap_layout, f, digests, n, maybe);
-}
-
-static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                     size_t *done) {
-    return kithi_cf_add_many(&kithi_overlap_layout, f, digests, n, was_new, done);
-}
-
-static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return kithi_cf_remove_many(&kithi_overlap_layout, f, digests, n, done);
-}
-
-#ifdef KITHI_HAVE_X86
-KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return kithi_cf_has(&kithi_overlap_layout, &f->geometry.cf, f->body, digest);
-}
-
-KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    return kithi_cf_add(&kithi_overlap_layout, f, digest, was_new);
-}
-
-KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest) {
-    return kithi_cf_remove(&kithi_overlap_layout, f, digest);
-}
-
-KITHI_TARGET_AVX2 static uint64_t copies_avx2(const kith_filter *f, uint64_t digest) {
-    return kithi_cf_copies(&kithi_overlap_layout, f, digest);
-}
-
-KITHI_TARGET_AVX2 static void locate_avx2(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
-    kithi_avx2_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
-}
-
-KITHI_TARGET_AVX512 static void locate_avx512(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
-    kithi_avx512_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
-}
-
-static const kithi_cf_vector_lookups AVX2 = {
-    .one_word = {locate_avx2, kithi_avx2_cf_match_words},
-    .long_word = {locate_avx2, kithi_avx2_cf_match_long_words},
-};
-static const kithi_cf_vector_lookups AVX512 = {
-    .one_word = {locate_avx512, kithi_avx512_cf_match_words},
-    .long_word = {locate_avx2, kithi_avx2_cf_match_long_words},
-};
-
-/* The next two use has_many_portable() only for a file with extreme parameters (kithi_cf_fits_vectors), so there is no
- * version of it for AVX2. */
-static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_cf_has_many_vector(&AVX2, has_many_portable, f, digests, n, maybe);
-}
-
-static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_cf_has_many_vector(&AVX512, has_many_portable, f, digests, n, maybe);
-}
-
-KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                                   size_t *done) {
-    return kithi_cf_add_many(&kithi_overlap_layout, f, digests, n, was_new, done);
-}
-
-KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return kithi_cf_remove_many(&kithi_overlap_layout, f, digests, n, done);
-}
-#elif defined(KITHI_HAVE_NEON)
-static void locate_neon(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
-    kithi_neon_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
-}
-
-static const kithi_cf_vector_lookups NEON = {
-    .one_word = {locate_neon, kithi_neon_cf_match_words},
-    .long_word = {locate_neon, kithi_neon_cf_match_long_words},
-};
-
-static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_cf_has_many_vector(&NEON, has_many_portable, f, digests, n, maybe);
-}
-#endif
-
-static kith_status merge(kith_filter *into, const kith_filter *from) {
-    return kithi_cf_merge(&kithi_overlap_layout, into, from);
-}
-
-static void stats(const kith_filter *f, kith_filter_stats *stats) {
-    kithi_cf_stats(&kithi_overlap_layout, f, stats);
-}
-
-static const char *check(const kith_filter *f) {
-    return kithi_cf_check(&kithi_overlap_layout, f);
-}
-
-static kith_status salvage(kith_filter *f, kithi_damage *damage) {
-    return kithi_cf_salvage(&kithi_overlap_layout, f, damage);
-}
-
-static void recount(kith_filter *f) {
-    kithi_cf_recount(&kithi_overlap_layout, f);
-}
+#include "kinds/shared/cuckoo_record.h"
 
 const kithi_kind kithi_kind_overlap = {
     .lookup = &kithi_lookup_overlap,
@@ -207,41 +86,5 @@ const kithi_kind kithi_kind_overlap = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .plan = {.choose = choose, .option = option, .expect = expect},
-    .look = look,
-    .cell = cell,
-    .kernels =
-        {
-            [KITHI_CPU_PORTABLE] = {.has_many = has_many_portable,
-                                    .add_many = add_many_portable,
-                                    .remove_many = remove_many_portable,
-                                    .has = has_portable,
-                                    .add = add,
-                                    .remove = remove_one,
-                                    .copies = copies},
-#ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {.has_many = has_many_avx2,
-                                .add_many = add_many_avx2,
-                                .remove_many = remove_many_avx2,
-                                .has = has_avx2,
-                                .add = add_avx2,
-                                .remove = remove_avx2,
-                                .copies = copies_avx2},
-            [KITHI_CPU_AVX512] = {.has_many = has_many_avx512,
-                                  .add_many = add_many_avx2,
-                                  .remove_many = remove_many_avx2,
-                                  .has = has_avx2,
-                                  .add = add_avx2,
-                                  .remove = remove_avx2,
-                                  .copies = copies_avx2},
-#elif defined(KITHI_HAVE_NEON)
-            [KITHI_CPU_NEON] = {.has_many = has_many_neon,
-                                .add_many = add_many_portable,
-                                .remove_many = remove_many_portable,
-                                .has = has_portable},
-#endif
-        },
-    .merge = merge,
-    .stats = stats,
-    .check = check,
-    .repair = {.salvage = salvage, .recount = recount},
+    KITHI_CF_OPERATIONS,
 };

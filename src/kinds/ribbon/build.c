@@ -293,68 +293,17 @@ static kith_status fill_last(const kithi_ribbon_geometry *g, workspace *w, uint8
 
 /* ---- solve ---- */
 
-/* Computes the slots of a level, from the last to the first. If s is the slot that was computed last, bit i of state[j]
- * is bit j of slot s + i. So when s is the first slot of a block, state[j] is word j of the block. Blocks without
- * equations are all 0. Most of them are not written, so in a filter with few keys their pages stay untouched. */
-KITHI_INLINE void solve(const uint64_t *rows, const uint32_t *fingerprints, uint64_t slots, unsigned bits,
-                        uint8_t *words) {
-    uint64_t state[KITHI_RIBBON_BITS_MAX] = {0}, any = 0;
-    for (uint64_t block = slots / KITHI_RIBBON_BLOCK; block-- > 0;) {
-        const uint64_t *row = rows + block * KITHI_RIBBON_BLOCK;
-        for (unsigned i = 0; i < KITHI_RIBBON_BLOCK; i++)
-            any |= row[i];
-        if (any == 0)
-            continue;
-        any = 0;
-        for (unsigned i = KITHI_RIBBON_BLOCK; i-- > 0;) {
-            uint32_t fingerprint = fingerprints[block * KITHI_RIBBON_BLOCK + i];
-            for (unsigned j = 0; j < bits; j++) {
-                uint64_t bit = ((uint64_t)__builtin_parityll(row[i] >> 1 & state[j]) ^ fingerprint >> j) & 1;
-                state[j] = state[j] << 1 | bit;
-            }
-        }
-        for (unsigned j = 0; j < bits; j++) {
-            kithi_store64(words + (block * bits + j) * 8, state[j]);
-            any |= state[j]; /* if not 0, the next block is not skipped: it must shift these bits out of `state` */
-        }
-    }
-}
-
-KITHI_INLINE void solve_level(const uint64_t *rows, const uint32_t *fingerprints, uint64_t slots, unsigned bits,
-                              uint8_t *words) {
-    if (bits == 8)
-        solve(rows, fingerprints, slots, 8, words);
-    else if (bits == 16)
-        solve(rows, fingerprints, slots, 16, words);
-    else
-        solve(rows, fingerprints, slots, bits, words);
-}
-
-static void solve_portable(const uint64_t *rows, const uint32_t *fingerprints, uint64_t slots, unsigned bits,
-                           uint8_t *words) {
-    solve_level(rows, fingerprints, slots, bits, words);
-}
-
-#ifdef KITHI_HAVE_X86
-KITHI_TARGET_AVX2 static void solve_avx2(const uint64_t *rows, const uint32_t *fingerprints, uint64_t slots,
-                                         unsigned bits, uint8_t *words) {
-    solve_level(rows, fingerprints, slots, bits, words);
-}
-#endif
+#define KITHI_AVX2_IS_ENOUGH
+#define KITHI_KERNELS "kinds/ribbon/solve.h"
+#include "kernels/each_set.h"
 
 static void solve_all(const kithi_ribbon_geometry *g, const workspace *w, uint8_t *shard) {
-    for (unsigned level = 0; level < KITHI_RIBBON_LEVELS; level++) {
-        const uint64_t *rows = w->rows + slots_before(g, level);
-        const uint32_t *fingerprints = w->fingerprints + slots_before(g, level);
-        uint8_t *words = shard + g->slots_at[level];
-#ifdef KITHI_HAVE_X86
-        if (kithi_cpu_now() != KITHI_CPU_PORTABLE) {
-            solve_avx2(rows, fingerprints, g->slots[level], (unsigned)g->bits, words);
-            continue;
-        }
-#endif
-        solve_portable(rows, fingerprints, g->slots[level], (unsigned)g->bits, words);
-    }
+    typedef void solve_function(const uint64_t *rows, const uint32_t *fingerprints, uint64_t slots, unsigned bits,
+                                uint8_t *words);
+    static solve_function *const SOLVE[KITHI_CPU_COUNT] = KITHI_EACH_SET(solve);
+    for (unsigned level = 0; level < KITHI_RIBBON_LEVELS; level++)
+        SOLVE[kithi_cpu_now()](w->rows + slots_before(g, level), w->fingerprints + slots_before(g, level),
+                               g->slots[level], (unsigned)g->bits, shard + g->slots_at[level]);
 }
 
 /* ---- one shard ---- */

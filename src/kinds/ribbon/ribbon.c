@@ -199,45 +199,14 @@ KITHI_INLINE size_t has_many_of_bits(kithi_parities8 *parities, const kith_filte
     return yes;
 }
 
-KITHI_INLINE size_t has_many_inline(kithi_parities8 *parities, const kith_filter *f, const uint64_t *digests, size_t n,
-                                    uint64_t *maybe) {
-    switch (f->geometry.ribbon.bits) {
-    case 8:
-        return has_many_of_bits(parities, f, digests, n, maybe, 8);
-    case 16:
-        return has_many_of_bits(parities, f, digests, n, maybe, 16);
-    default:
-        return has_many_of_bits(parities, f, digests, n, maybe, (unsigned)f->geometry.ribbon.bits);
-    }
-}
+/* Functions of the type kithi_parities8. */
+#define parities_portable kithi_ribbon_parities_portable
+#define parities_neon kithi_ribbon_parities_portable
+#define parities_avx2 kithi_avx2_parities
+#define parities_avx512 kithi_avx512_parities
 
-static bool has(const kith_filter *f, uint64_t digest) {
-    return kithi_ribbon_has_with(kithi_ribbon_parities_portable, &f->geometry.ribbon, f->body, digest);
-}
-
-static size_t has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many_inline(kithi_ribbon_parities_portable, f, digests, n, maybe);
-}
-
-#ifdef KITHI_HAVE_X86
-KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return kithi_ribbon_has_with(kithi_avx2_parities, &f->geometry.ribbon, f->body, digest);
-}
-
-KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
-                                              uint64_t *maybe) {
-    return has_many_inline(kithi_avx2_parities, f, digests, n, maybe);
-}
-
-KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
-    return kithi_ribbon_has_with(kithi_avx512_parities, &f->geometry.ribbon, f->body, digest);
-}
-
-KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
-                                                  uint64_t *maybe) {
-    return has_many_inline(kithi_avx512_parities, f, digests, n, maybe);
-}
-#endif
+#define KITHI_KERNELS "kinds/ribbon/kernels.h"
+#include "kernels/each_set.h"
 
 /* ---- introspection ---- */
 
@@ -350,14 +319,7 @@ const kithi_kind kithi_kind_ribbon = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .plan = {.choose = choose, .option = option, .expect = expect},
-    .kernels =
-        {
-            [KITHI_CPU_PORTABLE] = {.has_many = has_many, .has = has},
-#ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {.has_many = has_many_avx2, .has = has_avx2},
-            [KITHI_CPU_AVX512] = {.has_many = has_many_avx512, .has = has_avx512},
-#endif
-        },
+    .kernels = KITHI_EACH_SET(KERNELS),
     .build = {.region = kithi_ribbon_build, .bytes = kithi_ribbon_build_bytes},
     .look = look,
     .cell = cell,

@@ -290,9 +290,10 @@ static inline const kithi_cf_vector_lookup *kithi_cf_vector_lookup_for(const kit
                                                                        const kithi_cf_geometry *g) {
     if (g->alternate != KITHI_ALTERNATE_PARTNER || !kithi_cf_fits_vectors(g))
         return NULL;
-    if (g->words == 1)
-        return g->form == KITHI_ONE_WORD ? &lookups->one_word : &lookups->long_word;
-    return g->bucket_slots == 4 ? &lookups->wide_buckets : NULL;
+    const kithi_cf_vector_lookup *lookup = g->words != 1               ? &lookups->wide_buckets
+                                           : g->form == KITHI_ONE_WORD ? &lookups->one_word
+                                                                       : &lookups->long_word;
+    return lookup->locate != NULL && (g->words == 1 || g->bucket_slots == 4) ? lookup : NULL;
 }
 
 /* Vector lookups in bodies up to this size do not prefetch. Such a body fits in the caches of most processors. The
@@ -343,16 +344,6 @@ static inline size_t kithi_cf_has_groups(const kithi_cf_vector_lookup *lookup, c
         yes += kithi_popcount(found);
     }
     return yes;
-}
-
-/* has_many with vector code or, if `lookups` has none for this geometry, with `scalar`, a has_many that calls
- * kithi_cf_has_many(). */
-static inline size_t
-kithi_cf_has_many_vector(const kithi_cf_vector_lookups *lookups,
-                         size_t (*scalar)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe),
-                         const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    const kithi_cf_vector_lookup *lookup = kithi_cf_vector_lookup_for(lookups, &f->geometry.cf);
-    return lookup != NULL ? kithi_cf_has_groups(lookup, f, digests, n, maybe) : scalar(f, digests, n, maybe);
 }
 
 /* kithi_cf_add_many() for places of this form, in a filter that is not in cache. */
