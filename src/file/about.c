@@ -23,22 +23,32 @@ kith_status kithi_file_fail_with(kith_file *f, kith_status status, const char *n
     return status;
 }
 
+static const char *text_of(kith_status status, int error) {
+    if (status == KITH_E_JOURNAL)
+        return "the journal is missing, is not a journal, or does not belong to this file (a repair saves the rest)";
+    if (status == KITH_E_REPLACED)
+        return "another program has changed or replaced it; nothing was written";
+    if (status == KITH_E_CORRUPT)
+        return "is damaged: a checksum, a size or an invariant is wrong; nothing was changed (a repair saves what it "
+               "can)";
+    if (status == KITH_E_NO_FILE)
+        return error == ENOTDIR ? "a part of its path is a file, not a folder" : "no such file";
+    if (status == KITH_E_PERMISSION)
+        return error == EROFS ? "the file system is mounted read-only" : "permission denied";
+    if (status == KITH_E_IO && error == EISDIR)
+        return "is a folder, not a file";
+    if (status == KITH_E_IO && (error == EINVAL || error == ENXIO))
+        return "is not a regular file";
+    return kith_status_text(status);
+}
+
 kith_status kithi_file_fail(kith_file *f, kith_status status) {
     int error = errno;
     if (status == KITH_OK)
         return KITH_OK;
-    if (status == KITH_E_JOURNAL) {
-        char name[KITHI_NAME_BYTES];
-        bool fits = kithi_join_names(name, f->name, "-journal");
-        (void)kithi_file_fail_with(f, status, fits ? name : f->name,
-                                   "the journal is missing, is not a journal, or does not belong to this file "
-                                   "(kith_repair() saves the rest)");
-    } else if (status == KITH_E_REPLACED) {
-        (void)kithi_file_fail_with(f, status, f->name,
-                                   "another program has changed or replaced it; nothing was written");
-    } else {
-        (void)kithi_file_fail_with(f, status, f->name, kith_status_text(status));
-    }
+    char name[KITHI_NAME_BYTES];
+    bool is_journal = status == KITH_E_JOURNAL && kithi_join_names(name, f->name, "-journal");
+    (void)kithi_file_fail_with(f, status, is_journal ? name : f->name, text_of(status, error));
     errno = error;
     return status;
 }

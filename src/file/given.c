@@ -151,7 +151,9 @@ kith_status kithi_file_commit_stream(kith_file *f) {
     int fd = kithi_open_stream(f->stream);
     if (fd < 0)
         return kithi_file_fail(f, kithi_status_from_errno(errno));
-    kith_status status = kith_filter_write(f->whole, 0, kith_filter_file_bytes(f->whole), write_some, &fd);
+    kith_status status = f->other != NULL
+                             ? write_some(&fd, f->other->bytes, f->other->byte_count)
+                             : kith_filter_write(f->whole, 0, kith_filter_file_bytes(f->whole), write_some, &fd);
     if (close(fd) != 0 && errno != EINTR && status == KITH_OK) /* after EINTR it is closed */
         status = kithi_status_from_errno(errno);
     f->is_changed = status != KITH_OK;

@@ -35,6 +35,9 @@ typedef struct kithi_files {
      * is_named() must be asked whether it still is the lock file. */
     int (*open_lock)(void *context, int folder, const char *name, const char *data_name, bool existing);
     int (*take_lock)(void *context, int lock, bool wait);
+    /* Returns 0 if the file `name`, which need not exist, may be written by its permissions, even if they do not matter
+     * to this user. `name` is NULL: if files of the folder may be replaced. */
+    int (*may_write)(void *context, int folder, const char *name);
     void (*pause)(void *context, unsigned ms); /* a signal may end it earlier */
     void (*close)(void *context, int file);    /* files, folders and locks; keeps errno */
 

@@ -319,6 +319,12 @@ static inline int disk_open_lock(void *context, int folder, const char *name, co
     return disk_begin(d, DISK_LOCK, &dying) ? disk_handle(d, DISK_LOCK_FILE) : -1;
 }
 
+/* Files in memory have no permissions. */
+static inline int disk_may_write(void *context, int folder, const char *name) {
+    (void)context, (void)folder, (void)name;
+    return 0;
+}
+
 static inline int disk_take_lock(void *context, int lock, bool wait) {
     struct disk *d = context;
     bool dying;
@@ -577,6 +583,7 @@ static inline kithi_files disk_files(struct disk *d) {
         .lock = disk_lock,
         .open_lock = disk_open_lock,
         .take_lock = disk_take_lock,
+        .may_write = disk_may_write,
         .pause = disk_pause,
         .close = disk_close,
         .size = disk_size,

@@ -125,6 +125,18 @@ static int take_lock(void *context, int lock, bool wait) {
     return wait ? flock(lock, LOCK_EX) : kithi_flock(lock, LOCK_EX | LOCK_NB);
 }
 
+static int may_write(void *context, int folder, const char *name) {
+    (void)context;
+    struct stat st;
+    if (name == NULL)
+        return faccessat(folder, ".", W_OK | X_OK, 0);
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : -1;
+    if (faccessat(folder, name, W_OK, 0) != 0)
+        return -1;
+    return (st.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) != 0 ? 0 : fail(-1, EACCES);
+}
+
 static void pause_ms(void *context, unsigned ms) {
     (void)context;
     struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
@@ -237,6 +249,7 @@ const kithi_files kithi_files_system = {
     .lock = lock_file,
     .open_lock = open_lock,
     .take_lock = take_lock,
+    .may_write = may_write,
     .pause = pause_ms,
     .close = close_file,
     .size = file_size,
