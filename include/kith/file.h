@@ -282,6 +282,10 @@ KITH_API KITH_MUST_USE kith_status kith_file_replace(kith_file *file, kith_filte
  * replace(), the changes are still in memory and the call may be repeated. With a journal, the batch is rolled back. */
 KITH_API KITH_MUST_USE kith_status kith_file_commit(kith_file *file);
 
+/* REPLACE: takes the lock now, if the handle has none, as kith_file_commit() does first: for a program that does not
+ * want to be interrupted from then on. Returns the codes of kith_file_open(). */
+KITH_API KITH_MUST_USE kith_status kith_file_wait(kith_file *file);
+
 /* REPLACE: makes `bytes`, which are no filter, the content of the file, as kith_file_commit() does with a filter: for
  * programs that keep another format beside their filters. KITH_E_UNSUPPORTED if the file has a journal. */
 KITH_API KITH_MUST_USE kith_status kith_file_commit_bytes(kith_file *file, const void *bytes, size_t byte_count);
@@ -328,15 +332,16 @@ KITH_API KITH_MUST_USE kith_status kith_file_tick(kith_file *file);
 /* ---- what a file is, and what is wrong ---- */
 
 typedef struct kith_file_info {
-    size_t struct_bytes; /* sizeof(kith_file_info): set by KITH_FILE_INFO_INIT */
-    bool exists;         /* there was a file when it was opened, or a commit has written it */
-    bool has_journal;    /* the file has one */
-    bool is_locked;      /* this handle holds the lock */
-    bool is_stream;      /* options.streams: nothing is locked or renamed */
-    uint64_t file_bytes; /* size of FILE; 0 if it does not exist */
-    kith_status failure; /* KITH_OK, or the failure that made the handle read-only */
-    char left[256];      /* a temporary file in the folder that the last commit could not remove (the old file,
-                                   if the commit has succeeded); empty: there is none */
+    size_t struct_bytes;    /* sizeof(kith_file_info): set by KITH_FILE_INFO_INIT */
+    bool exists;            /* there was a file when it was opened, or a commit has written it */
+    bool has_journal;       /* the file has one */
+    bool is_locked;         /* this handle holds the lock */
+    bool is_stream;         /* options.streams: nothing is locked or renamed */
+    uint64_t file_bytes;    /* size of FILE; 0 if it does not exist */
+    kith_status failure;    /* KITH_OK, or the failure that made the handle read-only */
+    char left[256];         /* a temporary file in the folder that the last commit could not remove (the old file,
+                            if the commit has succeeded); empty: there is none */
+    char left_journal[256]; /* likewise, of the journal */
     /* The rest is 0 without a journal: */
     uint64_t journal_bytes;     /* size of the journal */
     uint64_t sequence;          /* number of the last journal record; records are numbered from 1 on */
@@ -351,7 +356,7 @@ typedef struct kith_file_info {
 
 #define KITH_FILE_INFO_INIT                                                                                            \
     {                                                                                                                  \
-        sizeof(kith_file_info), false, false, false, false, 0, KITH_OK, {0}, 0, 0, 0, 0, 0, 0, KITH_OK, {              \
+        sizeof(kith_file_info), false, false, false, false, 0, KITH_OK, {0}, {0}, 0, 0, 0, 0, 0, 0, KITH_OK, {         \
             0                                                                                                          \
         }                                                                                                              \
     }

@@ -80,6 +80,8 @@ static kith_status write_store(kith_file *f) {
         return status;
     kithi_file_guard_store(f, s);
     status = kithi_store_fill(s, f->whole);
+    if (status == KITH_E_JOURNAL)
+        (void)kithi_file_fail_with(f, status, s->journal_name, "exists, but is not a journal of kith; move it away");
     if (status != KITH_OK) {
         kithi_store_free(s);
         return status;
@@ -150,6 +152,9 @@ static kith_status write_whole(kith_file *f) {
         if (!(was_absent && f->lock < 0 && status == KITH_E_REPLACED))
             break;
     }
+    if (status != KITH_OK && f->guard.is_written)
+        return kithi_file_fail_with(f, status, f->name,
+                                    "everything was written, but the system cannot say which file was replaced");
     bool is_new = !f->guard.is.exists && f->mode != KITH_FILE_REPLACE;
     if (status == KITH_E_REPLACED && is_new)
         status = kithi_file_fail_with(f, KITH_E_EXISTS, f->name,
@@ -208,6 +213,13 @@ kith_status kith_file_commit(kith_file *f) {
     if (!f->is_changed)
         return KITH_OK;
     return f->stream != NULL ? kithi_file_commit_stream(f) : commit_whole(f);
+}
+
+kith_status kith_file_wait(kith_file *f) {
+    assert(f != NULL);
+    f->error.status = KITH_OK;
+    kith_status status = f->failure == KITH_OK ? lock_late(f) : KITH_E_READONLY;
+    return f->error.status == status ? status : kithi_file_fail(f, status);
 }
 
 kith_status kith_file_commit_bytes(kith_file *f, const void *bytes, size_t byte_count) {

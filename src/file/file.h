@@ -92,7 +92,10 @@ kith_status kithi_file_fail_with(kith_file *f, kith_status status, const char *n
 
 /* ---- given.c ---- */
 
-/* Opens a pipe or a character device, to which only a commit writes. */
+/* Returns whether the path leads to a pipe or a character device. */
+bool kithi_is_stream(const char *path);
+
+/* Remembers the path of a stream, which only a commit opens. */
 kith_status kithi_file_open_stream(kith_file *f, const char *path);
 kith_status kithi_file_commit_stream(kith_file *f);
 

@@ -28,6 +28,7 @@ static bool may_wait(const kith_file *f, uint64_t since) {
 static kith_status fail_lock(kith_file *f, const char *text) {
     int error = errno;
     (void)kithi_file_fail_with(f, KITH_E_LOCK, f->lock_name[0] != '\0' ? f->lock_name : f->name, text);
+    f->error.system_error = error;
     errno = error;
     return KITH_E_LOCK;
 }
@@ -94,9 +95,11 @@ static kith_status open_lock(kith_file *f, bool existing, int *lock) {
         return KITH_OK;
     if (status == KITH_E_NO_SPACE || status == KITH_E_MEMORY)
         return kithi_file_fail_with(f, status, f->lock_name, "the lock file cannot be created");
-    return fail_lock(f, errno == EINVAL
-                            ? "exists, but is not a lock file of kith: it is not an empty regular file; move it away"
-                            : "the lock file cannot be opened");
+    if (errno != EINVAL)
+        return fail_lock(f, "the lock file cannot be opened");
+    status = fail_lock(f, "exists, but is not a lock file of kith: it is not an empty regular file; move it away");
+    f->error.system_error = 0; /* no call of the system has failed */
+    return status;
 }
 
 kith_status kithi_file_lock(kith_file *f, bool existing) {

@@ -162,7 +162,7 @@ kith_status kithi_file_read_plain(kith_file *f, int fd, kith_filter **filter, ui
     if (is_copied) {
         status = read_copy(f, fd, (size_t)byte_count, filter);
     } else {
-        *map = f->files->map(f->files->context, fd, (size_t)byte_count);
+        *map = f->files->map(f->files->context, fd, (size_t)byte_count, false);
         *map_bytes = (size_t)byte_count;
         unsigned flags = f->options.lazy ? KITH_OPEN_LAZY : 0;
         status = *map == NULL ? kithi_status_from_errno(errno)
@@ -349,10 +349,9 @@ kith_status kithi_file_open_with(const kithi_files *files, const char *path, kit
     if (status != KITH_OK)
         return status;
     f = *file;
-    status = find(f, path);
-    if (status != KITH_OK && f->options.streams && mode == KITH_FILE_REPLACE && errno == EINVAL)
-        status = kithi_file_open_stream(f, path);
-    else if (status == KITH_OK)
+    bool is_stream = f->options.streams && mode == KITH_FILE_REPLACE && kithi_is_stream(path);
+    status = is_stream ? kithi_file_open_stream(f, path) : find(f, path);
+    if (status == KITH_OK && !is_stream)
         status = mode == KITH_FILE_READ      ? kithi_file_load(f)
                  : mode == KITH_FILE_REPLACE ? open_to_replace(f)
                                              : open_to_change(f);

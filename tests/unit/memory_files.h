@@ -537,7 +537,8 @@ static inline int disk_sync_folder(void *context, int folder) {
     return good ? 0 : -1;
 }
 
-static inline uint8_t *disk_map(void *context, int file, size_t byte_count) {
+static inline uint8_t *disk_map(void *context, int file, size_t byte_count, bool writable) {
+    (void)writable;
     struct disk *d = context;
     struct disk_file *f = disk_file_of(d, file);
     bool dying;

@@ -218,9 +218,9 @@ static int remove_file(void *context, int folder, const char *name) {
 
 /* MAP_NORESERVE: only the pages that are written need memory, so the kernel should map a file that is larger than the
  * memory, too. */
-static uint8_t *map_file(void *context, int file, size_t byte_count) {
+static uint8_t *map_file(void *context, int file, size_t byte_count, bool writable) {
     (void)context;
-    void *bytes = mmap(NULL, byte_count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
+    void *bytes = mmap(NULL, byte_count, PROT_READ | (writable ? PROT_WRITE : 0), MAP_PRIVATE | MAP_NORESERVE, file, 0);
     return bytes == MAP_FAILED ? NULL : bytes;
 }
 
