@@ -28,6 +28,9 @@
 #include "kinds/crowding_state.h"
 #include "kinds/lookup.h"
 
+/* Attempts at a build, each with other parameters, before it ends with KITH_E_FULL: 0 to this one. */
+#define KITHI_LAST_ATTEMPT 3
+
 /* What the planner wants from a kind. */
 typedef struct kithi_request {
     uint64_t capacity;

@@ -51,7 +51,6 @@
 #define DIGEST_BITS 60         /* the most bits of a digest that select shard, first cell and fingerprint */
 #define SPREAD 6.0             /* a shard has space for the mean number of keys plus this many standard deviations */
 #define FIRST_UNSHARDED 2      /* this attempt and later ones have a single shard */
-#define LAST_ATTEMPT 3
 
 static const kith_option OPTIONS[] = {
     {"f", "0..32", "0", "fingerprint bits, 4 or more; 0: as many as the rate needs"},
@@ -99,7 +98,7 @@ static double shard_keys(const kithi_request *request, uint64_t shards) {
 static bool is_made(const kithi_request *request, uint64_t shards) {
     if (shards == 1)
         return request->attempt == 0 || (request->attempt == 1 && request->capacity >= KITHI_FUSE_LARGE_KEYS);
-    return request->attempt <= LAST_ATTEMPT;
+    return request->attempt <= KITHI_LAST_ATTEMPT;
 }
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
