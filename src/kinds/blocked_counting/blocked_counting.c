@@ -127,50 +127,20 @@ KITHI_INLINE unsigned block_least(const uint8_t *block, uint64_t digest, unsigne
 
 /* ---- crowded blocks ---- */
 
-/* Returns how many counters of the block are not 0. */
-static unsigned block_used(const uint8_t *block) {
-    unsigned used = 0;
-    for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i += 8)
-        used += kithi_counters_used(kithi_load64(block + i));
-    return used;
+KITHI_INLINE unsigned counters_used(uint64_t word) {
+    return kithi_counters_used(word);
 }
 
-/* Returns the false-positive rate of keys that select this block: the product of the shares of counters that are not 0
- * in each lane. A lane is two words (4 lanes), one word (8) or half a word (16). */
-static double block_rate(const uint8_t *block, unsigned lanes) {
-    unsigned lane_cells = KITHI_BLOCK_COUNTERS / lanes;
-    double rate = 1;
-    for (unsigned at = 0; at < KITHI_LANES_BLOCK_BYTES; at += 8) {
-        uint64_t word = kithi_load64(block + at);
-        if (lanes == 16) {
-            rate *= (double)kithi_counters_used(word & UINT32_MAX) * kithi_counters_used(word >> 32) /
-                    (lane_cells * lane_cells);
-            continue;
-        }
-        unsigned used = kithi_counters_used(word);
-        if (lanes == 4)
-            used += kithi_counters_used(kithi_load64(block + (at += 8)));
-        rate *= (double)used / lane_cells;
-    }
-    return rate;
-}
-
-/* As kithi_lanes_block_ops.product. */
 KITHI_INLINE uint64_t block_product(const uint8_t *block, unsigned lanes) {
-    uint64_t product = 1;
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < 8; i++) {
-        uint64_t word = kithi_load64(block + 8 * i);
-        unsigned used = kithi_counters_used(word);
-        if (lanes == 16) {
-            unsigned upper = kithi_counters_used(word >> 32);
-            used = (used - upper) * upper;
-        } else if (lanes == 4) {
-            used += kithi_counters_used(kithi_load64(block + 8 * ++i));
-        }
-        product *= used;
-    }
-    return product;
+    return kithi_lanes_product(block, KITHI_COUNTER_BITS, lanes, counters_used);
+}
+
+static unsigned block_used(const uint8_t *block) {
+    return kithi_lanes_block_used(block, counters_used);
+}
+
+static double block_rate(const uint8_t *block, unsigned lanes) {
+    return kithi_lanes_block_rate(block, lanes, lanes == 8 ? 0x1p-32 : lanes == 4 ? 0x1p-20 : 0x1p-48, counters_used);
 }
 
 /* ---- operations ----
@@ -299,17 +269,18 @@ KITHI_INLINE uint64_t add_for_lanes(const kithi_lanes_block_ops *ops, const kith
     return add_key_for_lanes(ops, args->writable, args->digest, lanes, args->was_new);
 }
 
-KITHI_INLINE uint64_t add_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
-                                         unsigned lanes) {
+/* Adds or, if `remove` is true, removes a batch, one key after the other. */
+KITHI_INLINE uint64_t change_many(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes,
+                                  bool remove) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;
-    for (size_t i = 0; i < args->n && i < KITHI_AHEAD; i++)
-        kithi_lanes_prefetch(f, digests[i]);
+    kithi_lanes_prefetch_first(f, digests, args->n);
     for (size_t i = 0; i < args->n; i++) {
         if (args->n - i > KITHI_AHEAD)
             kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
-        bool is_new;
-        kith_status status = add_key_for_lanes(ops, f, digests[i], lanes, &is_new);
+        bool is_new = false;
+        kith_status status = remove ? remove_key_for_lanes(ops, f, digests[i], lanes)
+                                    : add_key_for_lanes(ops, f, digests[i], lanes, &is_new);
         if (status != KITH_OK)
             return status;
         kithi_bitmap_set(args->bitmap, i, is_new);
@@ -318,21 +289,14 @@ KITHI_INLINE uint64_t add_many_for_lanes(const kithi_lanes_block_ops *ops, const
     return KITH_OK;
 }
 
+KITHI_INLINE uint64_t add_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
+                                         unsigned lanes) {
+    return change_many(ops, args, lanes, false);
+}
+
 KITHI_INLINE uint64_t remove_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
                                             unsigned lanes) {
-    kith_filter *f = args->writable;
-    const uint64_t *digests = args->digests;
-    for (size_t i = 0; i < args->n && i < KITHI_AHEAD; i++)
-        kithi_lanes_prefetch(f, digests[i]);
-    for (size_t i = 0; i < args->n; i++) {
-        if (args->n - i > KITHI_AHEAD)
-            kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
-        kith_status status = remove_key_for_lanes(ops, f, digests[i], lanes);
-        if (status != KITH_OK)
-            return status;
-        ++*args->done;
-    }
-    return KITH_OK;
+    return change_many(ops, args, lanes, true);
 }
 
 #define KITHI_KERNELS "kinds/blocked_counting/kernels.h"
