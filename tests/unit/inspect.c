@@ -99,7 +99,7 @@ TEST(the_body_begins_where_the_header_says) {
     size_t byte_count;
     CHECK_OK(kith_filter_add(f, "key", 3, NULL));
     CHECK_OK(kith_filter_bytes(f, &bytes, &byte_count));
-    CHECK_EQ_U64(((const uint8_t *)bytes)[12] | ((const uint8_t *)bytes)[13] << 8, KITH_FILTER_BODY_AT);
+    CHECK_EQ_U64(((const uint8_t *)bytes)[12] + 256U * ((const uint8_t *)bytes)[13], KITH_FILTER_BODY_AT);
     kith_filter_free(f);
 }
 
