@@ -1,28 +1,40 @@
 /* kinds/blocked/kernels.h: the operations of blocked on keys. blocked.c includes it once per instruction set
  * (kernels/each_set.h). */
 
+#include "kinds/shared/lanes_kernels.h"
+
 /* ---- crowded blocks: kithi_crowding_ops ---- */
 
-static uint64_t KITHI_SET(block_weight)(const uint8_t *block, unsigned lanes) {
-    return kithi_lanes_weight(block, KITHI_SET(OPS).product, 1, lanes);
-}
-
+/* Returns how many bits of the block are set. */
 static unsigned KITHI_SET(block_used)(const uint8_t *block) {
-    return kithi_lanes_block_used(block, bits_used);
+    unsigned used = 0;
+    for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i += 8)
+        used += kithi_popcount(kithi_load64(block + i));
+    return used;
 }
 
+/* Returns the false-positive rate of keys that select this block: the product of the shares of bits that are set in
+ * each lane. A lane is two words (4 lanes), one word (8) or half a word (16). */
 static double KITHI_SET(block_rate)(const uint8_t *block, unsigned lanes) {
-    return kithi_lanes_block_rate(block, lanes, lanes == 8 ? 0x1p-48 : lanes == 4 ? 0x1p-28 : 0x1p-80, bits_used);
+    double rate = 1;
+    for (unsigned at = 0; at < KITHI_LANES_BLOCK_BYTES; at += 8) {
+        uint64_t word = kithi_load64(block + at);
+        unsigned set = kithi_popcount(word);
+        if (lanes == 16) {
+            unsigned upper = kithi_popcount(word >> 32);
+            set = (set - upper) * upper;
+        } else if (lanes == 4) {
+            set += kithi_popcount(kithi_load64(block + (at += 8)));
+        }
+        rate *= (double)set;
+    }
+    return rate * (lanes == 8 ? 0x1p-48 : lanes == 4 ? 0x1p-28 : 0x1p-80); /* w^-lanes */
 }
 
 static const kithi_crowding_ops KITHI_SET(CROWDING) = {KITHI_SET(block_weight), KITHI_SET(block_used),
                                                        KITHI_SET(block_rate), KITHI_COUNTS_NEW_KEYS};
 
 /* ---- kithi_kernels ---- */
-
-KITHI_KERNEL bool KITHI_SET(has)(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(KITHI_SET(OPS).has, &f->geometry, f->body, digest);
-}
 
 /* Called when kithi_lanes_add_is_safe() is false. */
 KITHI_OUTLINE kith_status KITHI_SET(add_checked)(kith_filter *f, uint64_t digest, bool *was_new) {
@@ -34,17 +46,6 @@ KITHI_KERNEL kith_status KITHI_SET(add)(kith_filter *f, uint64_t digest, bool *w
     if (__builtin_expect(!kithi_lanes_add_is_safe(f), 0))
         return KITHI_SET(add_checked)(f, digest, was_new);
     return add_unchecked_inline(&KITHI_SET(OPS), f, digest, was_new);
-}
-
-KITHI_KERNEL size_t KITHI_SET(has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_lanes_has_many(&KITHI_SET(OPS), f, digests, n, maybe);
-}
-
-KITHI_KERNEL kith_status KITHI_SET(add_many)(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                             size_t *done) {
-    return (kith_status)kithi_by_lanes(
-        add_many_for_lanes, &KITHI_SET(OPS),
-        (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .bitmap = was_new, .done = done});
 }
 
 static const kithi_kernels KITHI_SET(KERNELS) = {

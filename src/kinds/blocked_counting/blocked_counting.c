@@ -127,20 +127,50 @@ KITHI_INLINE unsigned block_least(const uint8_t *block, uint64_t digest, unsigne
 
 /* ---- crowded blocks ---- */
 
-KITHI_INLINE unsigned counters_used(uint64_t word) {
-    return kithi_counters_used(word);
-}
-
-KITHI_INLINE uint64_t block_product(const uint8_t *block, unsigned lanes) {
-    return kithi_lanes_product(block, KITHI_COUNTER_BITS, lanes, counters_used);
-}
-
+/* Returns how many counters of the block are not 0. */
 static unsigned block_used(const uint8_t *block) {
-    return kithi_lanes_block_used(block, counters_used);
+    unsigned used = 0;
+    for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i += 8)
+        used += kithi_counters_used(kithi_load64(block + i));
+    return used;
 }
 
+/* Returns the false-positive rate of keys that select this block: the product of the shares of counters that are not 0
+ * in each lane. A lane is two words (4 lanes), one word (8) or half a word (16). */
 static double block_rate(const uint8_t *block, unsigned lanes) {
-    return kithi_lanes_block_rate(block, lanes, lanes == 8 ? 0x1p-32 : lanes == 4 ? 0x1p-20 : 0x1p-48, counters_used);
+    unsigned lane_cells = KITHI_BLOCK_COUNTERS / lanes;
+    double rate = 1;
+    for (unsigned at = 0; at < KITHI_LANES_BLOCK_BYTES; at += 8) {
+        uint64_t word = kithi_load64(block + at);
+        if (lanes == 16) {
+            rate *= (double)kithi_counters_used(word & UINT32_MAX) * kithi_counters_used(word >> 32) /
+                    (lane_cells * lane_cells);
+            continue;
+        }
+        unsigned used = kithi_counters_used(word);
+        if (lanes == 4)
+            used += kithi_counters_used(kithi_load64(block + (at += 8)));
+        rate *= (double)used / lane_cells;
+    }
+    return rate;
+}
+
+/* As kithi_lanes_block_ops.product. */
+KITHI_INLINE uint64_t block_product(const uint8_t *block, unsigned lanes) {
+    uint64_t product = 1;
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t word = kithi_load64(block + 8 * i);
+        unsigned used = kithi_counters_used(word);
+        if (lanes == 16) {
+            unsigned upper = kithi_counters_used(word >> 32);
+            used = (used - upper) * upper;
+        } else if (lanes == 4) {
+            used += kithi_counters_used(kithi_load64(block + 8 * ++i));
+        }
+        product *= used;
+    }
+    return product;
 }
 
 /* ---- operations ----
@@ -269,9 +299,9 @@ KITHI_INLINE uint64_t add_for_lanes(const kithi_lanes_block_ops *ops, const kith
     return add_key_for_lanes(ops, args->writable, args->digest, lanes, args->was_new);
 }
 
-/* Adds or, if `remove` is true, removes a batch, one key after the other. */
-KITHI_INLINE uint64_t change_many(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes,
-                                  bool remove) {
+/* Adds the digests, or removes them if `removes` is true, until one fails. */
+KITHI_INLINE uint64_t change_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
+                                            unsigned lanes, bool removes) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;
     kithi_lanes_prefetch_first(f, digests, args->n);
@@ -279,11 +309,12 @@ KITHI_INLINE uint64_t change_many(const kithi_lanes_block_ops *ops, const kithi_
         if (args->n - i > KITHI_AHEAD)
             kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
         bool is_new = false;
-        kith_status status = remove ? remove_key_for_lanes(ops, f, digests[i], lanes)
-                                    : add_key_for_lanes(ops, f, digests[i], lanes, &is_new);
+        kith_status status = removes ? remove_key_for_lanes(ops, f, digests[i], lanes)
+                                     : add_key_for_lanes(ops, f, digests[i], lanes, &is_new);
         if (status != KITH_OK)
             return status;
-        kithi_bitmap_set(args->bitmap, i, is_new);
+        if (!removes)
+            kithi_bitmap_set(args->bitmap, i, is_new);
         ++*args->done;
     }
     return KITH_OK;
@@ -291,14 +322,15 @@ KITHI_INLINE uint64_t change_many(const kithi_lanes_block_ops *ops, const kithi_
 
 KITHI_INLINE uint64_t add_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
                                          unsigned lanes) {
-    return change_many(ops, args, lanes, false);
+    return change_many_for_lanes(ops, args, lanes, false);
 }
 
 KITHI_INLINE uint64_t remove_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
                                             unsigned lanes) {
-    return change_many(ops, args, lanes, true);
+    return change_many_for_lanes(ops, args, lanes, true);
 }
 
+#define CELL_BITS KITHI_COUNTER_BITS
 #define KITHI_KERNELS "kinds/blocked_counting/kernels.h"
 #include "kernels/each_set.h"
 

@@ -1,16 +1,10 @@
 /* kinds/blocked_counting/kernels.h: the operations of blocked_counting on keys. blocked_counting.c includes it once per
  * instruction set (kernels/each_set.h). */
 
-static uint64_t KITHI_SET(block_weight)(const uint8_t *block, unsigned lanes) {
-    return kithi_lanes_weight(block, KITHI_SET(OPS).product, KITHI_COUNTER_BITS, lanes);
-}
+#include "kinds/shared/lanes_kernels.h"
 
 static const kithi_crowding_ops KITHI_SET(CROWDING) = {KITHI_SET(block_weight), block_used, block_rate,
                                                        KITHI_COUNTS_ALL_KEYS};
-
-KITHI_KERNEL bool KITHI_SET(has)(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(KITHI_SET(OPS).has, &f->geometry, f->body, digest);
-}
 
 KITHI_KERNEL kith_status KITHI_SET(add)(kith_filter *f, uint64_t digest, bool *was_new) {
     return (kith_status)kithi_by_lanes(add_for_lanes, &KITHI_SET(OPS),
@@ -24,17 +18,6 @@ KITHI_KERNEL kith_status KITHI_SET(remove)(kith_filter *f, uint64_t digest) {
 
 KITHI_KERNEL uint64_t KITHI_SET(copies)(const kith_filter *f, uint64_t digest) {
     return kithi_by_lanes(copies_for_lanes, &KITHI_SET(OPS), (kithi_lanes_args){.f = f, .digest = digest});
-}
-
-KITHI_KERNEL size_t KITHI_SET(has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_lanes_has_many(&KITHI_SET(OPS), f, digests, n, maybe);
-}
-
-KITHI_KERNEL kith_status KITHI_SET(add_many)(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                             size_t *done) {
-    return (kith_status)kithi_by_lanes(
-        add_many_for_lanes, &KITHI_SET(OPS),
-        (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .bitmap = was_new, .done = done});
 }
 
 KITHI_KERNEL kith_status KITHI_SET(remove_many)(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
