@@ -1,6 +1,6 @@
 /* Fills filters. The result has the same bytes as if the digests had been added one by one, in order ("adds in order").
  *
- * Parts. A kind with regions (kind.h) can be filled region by region. The regions are divided into parts that usually
+ * Parts. A kind with regions (lookup.h) can be filled region by region. The regions are divided into parts that usually
  * fit in cache (build/partition.h). Equal digests are in the same part, and threads take one part after the other. Each
  * thread has its own handle on the filter's body. At the end, the numbers of keys (head.count) of all handles are added
  * up, and so are the numbers of cells in use or, in cuckoo kinds, of stash entries (head.fill).

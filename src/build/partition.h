@@ -6,7 +6,7 @@
  * same time. Sorting reads each digest twice, sequentially, and writes it once, sequentially within each part. That is
  * several times as fast as random access to cache lines.
  *
- *     region of digest d  =  high half of (d * regions)        the same in all kinds that have regions (kind.h)
+ *     region of digest d  =  high half of (d * regions)        the same in all kinds that have regions (lookup.h)
  *     part                =  region * parts / regions          so each part is nearly the same number of whole regions
  *
  * The order within a part is that of the input, so a filter that is filled part by part gets the same bytes as one that

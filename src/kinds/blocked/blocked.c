@@ -410,5 +410,5 @@ const kithi_kind kithi_kind_blocked = {
     .subset = kithi_bits_subset,
     .stats = stats,
     .check = kithi_bits_check,
-    .repair = {.salvage = kithi_bits_salvage, .recount = kithi_bits_recount},
+    .repair = {.salvage = kithi_cells_salvage, .recount = kithi_bits_recount},
 };

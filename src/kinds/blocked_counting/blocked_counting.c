@@ -354,11 +354,11 @@ static bool after_fill(kith_filter *f, bool judge) {
 static kithi_tally lane_tally(const kith_filter *f, uint64_t block, uint64_t lane) {
     uint64_t lane_cells = KITHI_BLOCK_COUNTERS / f->geometry.lanes.lanes,
              first = block * KITHI_BLOCK_COUNTERS + lane * lane_cells;
-    return kithi_counters_tally(f, first, first + lane_cells, KITHI_COUNTER_BITS);
+    return kithi_counters_tally(f, first, first + lane_cells);
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
-    stats->stuck = kithi_counters_tally(f, 0, f->shape.cells, KITHI_COUNTER_BITS).stuck;
+    stats->stuck = kithi_counters_tally(f, 0, f->shape.cells).stuck;
     stats->keys_now = kithi_lanes_keys(f, f->head.fill);
     stats->rate_now = kithi_crowding_rate(f, f, false, crowding_now());
 }
@@ -389,27 +389,15 @@ static const char *check(const kith_filter *f) {
     return NULL;
 }
 
-static kith_status salvage(kith_filter *f, kithi_damage *damage) {
-    return kithi_cells_salvage(f, damage, KITHI_COUNTER_BITS);
-}
-
-static void recount(kith_filter *f) {
-    f->head.fill = kithi_counters_tally(f, 0, f->shape.cells, KITHI_COUNTER_BITS).used;
-}
-
-static uint64_t cell(const kith_filter *f, uint64_t number) {
-    return kithi_counter(f->body, number, KITHI_COUNTER_BITS);
-}
-
 static kith_status merge(kith_filter *into, const kith_filter *from) {
     if (kithi_crowding_in_union(into, from, crowding_now()))
         return KITH_E_FULL;
     kithi_crowding_forget(&into->crowding);
-    return kithi_counters_merge(into, from, KITHI_COUNTER_BITS);
+    return kithi_counters_merge(into, from);
 }
 
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
-    return kithi_lanes_look(f, digest, report, context, cell);
+    return kithi_lanes_look(f, digest, report, context, kithi_counters_cell);
 }
 
 const kithi_kind kithi_kind_blocked_counting = {
@@ -424,12 +412,12 @@ const kithi_kind kithi_kind_blocked_counting = {
         },
     .plan = {.choose = choose, .option = kithi_lanes_option, .expect = expect},
     .look = look,
-    .cell = cell,
+    .cell = kithi_counters_cell,
     .kernels = KITHI_EACH_SET(KERNELS),
     .before_fill = before_fill,
     .after_fill = after_fill,
     .merge = merge,
     .stats = stats,
     .check = check,
-    .repair = {.salvage = salvage, .recount = recount},
+    .repair = {.salvage = kithi_cells_salvage, .recount = kithi_counters_recount},
 };

@@ -218,10 +218,6 @@ static uint64_t add_cells(kith_filter *f, uint64_t from, uint64_t to, const uint
                : kithi_slices_add_cells(f, from, to, digests, n, accepted, raise_cell, width_of(f));
 }
 
-static kith_status merge(kith_filter *into, const kith_filter *from) {
-    return kithi_counters_merge(into, from, width_of(into));
-}
-
 /* Returns the number of slices; one array counts as one slice. */
 static uint64_t slice_count(const kithi_slices_geometry *g) {
     return g->layout == KITHI_WHOLE ? 1 : g->k;
@@ -232,7 +228,7 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->keys_now = kithi_bloom_keys((unsigned)g.k, g.slice, f->head.fill, kithi_slices_layout(&g));
     stats->rate_now = 1;
     for (uint64_t i = 0; i < slice_count(&g); i++) {
-        kithi_tally t = kithi_counters_tally(f, i * g.slice, (i + 1) * g.slice, width_of(f));
+        kithi_tally t = kithi_counters_tally(f, i * g.slice, (i + 1) * g.slice);
         stats->stuck += t.stuck;
         stats->rate_now *= (double)t.used / (double)g.slice;
     }
@@ -256,7 +252,7 @@ static const char *check(const kith_filter *f) {
     uint64_t used = 0, count = f->head.count;
     bool sums_agree = true;
     for (uint64_t i = 0; i < slice_count(&g); i++) {
-        kithi_tally t = kithi_counters_tally(f, i * g.slice, (i + 1) * g.slice, width_of(f));
+        kithi_tally t = kithi_counters_tally(f, i * g.slice, (i + 1) * g.slice);
         used += t.used;
         sums_agree = sums_agree && (g.layout == KITHI_WHOLE || t.stuck != 0 || t.sum == count);
     }
@@ -269,20 +265,8 @@ static const char *check(const kith_filter *f) {
     return NULL;
 }
 
-static kith_status salvage(kith_filter *f, kithi_damage *damage) {
-    return kithi_cells_salvage(f, damage, width_of(f));
-}
-
-static void recount(kith_filter *f) {
-    f->head.fill = kithi_counters_tally(f, 0, f->shape.cells, width_of(f)).used;
-}
-
-static uint64_t cell(const kith_filter *f, uint64_t number) {
-    return kithi_counter(f->body, number, width_of(f));
-}
-
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
-    return kithi_slices_look(f, digest, report, context, cell);
+    return kithi_slices_look(f, digest, report, context, kithi_counters_cell);
 }
 
 const kithi_kind kithi_kind_counting = {
@@ -297,11 +281,11 @@ const kithi_kind kithi_kind_counting = {
         },
     .plan = {.choose = choose, .option = option, .expect = expect},
     .look = look,
-    .cell = cell,
+    .cell = kithi_counters_cell,
     .kernels = KITHI_EACH_SET(KERNELS),
     .add_cells = add_cells,
-    .merge = merge,
+    .merge = kithi_counters_merge,
     .stats = stats,
     .check = check,
-    .repair = {.salvage = salvage, .recount = recount},
+    .repair = {.salvage = kithi_cells_salvage, .recount = kithi_counters_recount},
 };

@@ -196,13 +196,13 @@ static inline void kithi_bits_write(uint8_t *body, uint64_t from, uint64_t to, b
     }
 }
 
-/* As kithi_repair.salvage, for cells of `width` bits. Sets every cell that has a bit in a damaged page to its largest
+/* As kithi_repair.salvage, for cells of all widths. Sets every cell that has a bit in a damaged page to its largest
  * value. So no key is lost, but there are more false positives. A counter with this value is stuck: removals do not
  * change it (kinds/shared/counter_cells.h). A page whose checksum is lost stays as it is, because it is probably
  * right. (If its cells were set, too, a file without checksums would become a filter that returns true for every key.)
  * If all pages are damaged, nothing can be saved. */
-static inline kith_status kithi_cells_salvage(kith_filter *f, kithi_damage *damage, unsigned width) {
-    uint64_t end = f->shape.cells * width, bad = 0;
+static inline kith_status kithi_cells_salvage(kith_filter *f, kithi_damage *damage) {
+    uint64_t width = f->shape.cell_bits, end = f->shape.cells * width, bad = 0;
     for (uint64_t i = 0; i < damage->pages; i++)
         bad += damage->page_states[i] == KITHI_PAGE_BAD;
     if (bad == damage->pages)
@@ -220,10 +220,6 @@ static inline kith_status kithi_cells_salvage(kith_filter *f, kithi_damage *dama
     }
     kithi_bits_write(f->body, end, 8 * f->head.body_bytes, false);
     return KITH_OK;
-}
-
-static inline kith_status kithi_bits_salvage(kith_filter *f, kithi_damage *damage) {
-    return kithi_cells_salvage(f, damage, 1);
 }
 
 /* As kithi_repair.recount. */

@@ -116,7 +116,8 @@ static inline uint64_t kithi_counters_add(uint64_t a, uint64_t b) {
 /* ---- all counters ---- */
 
 /* Adds the counters of `from` to those of `into`; sums above the top become the top. As kithi_kind.merge. */
-static inline kith_status kithi_counters_merge(kith_filter *into, const kith_filter *from, unsigned width) {
+static inline kith_status kithi_counters_merge(kith_filter *into, const kith_filter *from) {
+    unsigned width = into->shape.cell_bits;
     uint64_t count, fill = 0, words = width == 4 ? into->head.body_bytes / 8 : 0;
     uint64_t one_by_one = width == 4 ? 0 : into->shape.cells; /* counters that are not added 16 at a time */
     if (!kithi_checked_add(into->head.count, from->head.count, &count) || count > into->head.capacity)
@@ -148,7 +149,8 @@ typedef struct kithi_tally {
 
 /* Tallies the counters `from` … `to` - 1. The body consists of whole words, so the words that contain the first and the
  * last of these counters can be read. */
-static inline kithi_tally kithi_counters_tally(const kith_filter *f, uint64_t from, uint64_t to, unsigned width) {
+static inline kithi_tally kithi_counters_tally(const kith_filter *f, uint64_t from, uint64_t to) {
+    unsigned width = f->shape.cell_bits;
     kithi_tally t = {0, 0, 0};
     for (uint64_t c = from; c < to && width != 4; c++) {
         unsigned value = kithi_counter(f->body, c, width);
@@ -168,6 +170,16 @@ static inline kithi_tally kithi_counters_tally(const kith_filter *f, uint64_t fr
         t.sum += kithi_counters_sum(x) - stuck * KITHI_COUNTER_TOP;
     }
     return t;
+}
+
+/* As kithi_repair.recount. */
+static inline void kithi_counters_recount(kith_filter *f) {
+    f->head.fill = kithi_counters_tally(f, 0, f->shape.cells).used;
+}
+
+/* As kithi_kind.cell. */
+static inline uint64_t kithi_counters_cell(const kith_filter *f, uint64_t cell) {
+    return kithi_counter(f->body, cell, f->shape.cell_bits);
 }
 
 #endif

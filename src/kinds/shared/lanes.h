@@ -134,7 +134,7 @@ typedef struct kithi_lanes_args {
     kith_filter *writable; /* f; only set for operations that change its header */
     uint64_t digest;       /* operations on one key */
     bool *was_new;
-    bool commit;             /* of add_shared (kind.h) */
+    bool commit;             /* of shared adds (kind.h) */
     const uint64_t *digests; /* operations on a batch */
     size_t n;
     uint64_t *bitmap; /* maybe or was_new; may be NULL */
