@@ -31,10 +31,10 @@ static void must_file(kith_status status, const kith_file *file) {
         must(status, &error);
 }
 
-static bool say_waiting(void *context, uint64_t waited_ms) {
+static bool say_waiting(void *context, const char *lock_name, uint64_t waited_ms) {
     const char *path = context;
     if (waited_ms == 0)
-        fprintf(stderr, "seen_before: waiting for another program that changes %s\n", path);
+        fprintf(stderr, "seen_before: waiting for another program that changes %s (%s)\n", path, lock_name);
     return true; /* go on waiting */
 }
 

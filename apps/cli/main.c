@@ -9,9 +9,7 @@
 #include <kith/cpu.h>
 
 #include "cli/commands.h"
-#include "cli/files/found.h"
 #include "cli/commands/help.h"
-#include "cli/files/leftovers.h"
 #include "cli/output/report.h"
 
 static int version(void) {
@@ -40,8 +38,6 @@ int run_words(int word_count, char **words) {
         name = "help";
     const command *c = command_must(name);
     report_command(c->name);
-    leftovers_forget();
-    found_forget();
     arguments a;
     arguments_read(c, word_count - 1, words + 1, &a);
     int status = EXIT_FOUND;
@@ -67,7 +63,6 @@ int main(int argc, char **argv) {
         help_short();
     else
         status = run_words(argc - 1, argv + 1);
-    leftovers_check();
     out_flush();
     return status;
 }

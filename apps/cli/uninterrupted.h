@@ -1,7 +1,7 @@
 /* uninterrupted.h: system calls that are repeated if a signal interrupts them before they have done anything.
  *
- * The tool's own handlers restart them (SA_RESTART), but SIGALRM does not (lock.c), and some file systems return EINTR
- * whatever the handler says. */
+ * The tool's own handlers restart them (SA_RESTART), but SIGALRM does not (opened.c), and some file systems return
+ * EINTR whatever the handler says. */
 #ifndef CLI_UNINTERRUPTED_H
 #define CLI_UNINTERRUPTED_H
 

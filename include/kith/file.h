@@ -82,6 +82,7 @@ typedef enum kith_file_lock {
                                     mounted read-only, with kith_file_repair() */
     KITH_FILE_LOCK_NEVER = 2,    /* for file systems without locks: the caller makes sure that nobody else changes the
                                     file. Not for files with a journal (KITH_E_LOCK) */
+    KITH_FILE_LOCK_COMMIT = 3, /* REPLACE: not before the commit, so that nobody waits while the new content is made */
 } kith_file_lock;
 
 /* When operations are synced to a journal. */
@@ -99,7 +100,7 @@ typedef struct kith_file_error {
     kith_status status;    /* of the last call that failed; KITH_OK: none did */
     int system_error;      /* the errno of the system call that failed, or 0 */
     uint64_t needed_bytes; /* KITH_E_TOO_LARGE: the memory that is needed, or 0 if that is not known */
-    const char *text;      /* what is wrong with the file `name`, and what to do: a constant sentence */
+    const char *text;      /* what is wrong, and what to do: a constant sentence, to be read after "NAME: " */
     char name[256];        /* in FILE's folder: FILE itself, its journal or its lock */
 } kith_file_error;
 
@@ -128,8 +129,8 @@ typedef struct kith_file_options {
     /* May be NULL. Called once before the call begins to wait (waited_ms is 0), and whenever a signal handler that was
      * installed without SA_RESTART has interrupted it; with a limit, also after each attempt. If it returns false, the
      * result is KITH_E_CANCELLED. A program that wants to show a message after a second sets its timer in the first
-     * call. */
-    bool (*waiting)(void *context, uint64_t waited_ms);
+     * call. `lock_name` is the name of the lock file in FILE's folder. */
+    bool (*waiting)(void *context, const char *lock_name, uint64_t waited_ms);
     void *context; /* passed to `waiting` */
 
     /* Memory. */
@@ -164,7 +165,9 @@ typedef struct kith_file_options {
 /* Opens a file. On failure *file is NULL.
  *
  * CHANGE and CREATE wait for the lock, and read the file after they have got it. A file that is not a filter is refused
- * before that, so that no lock file is created beside it.
+ * before that, so that no lock file is created beside it. So is one that cannot be replaced later, before any work is
+ * done that could not be saved: a file without write permission (unlike kith_filter_save(), even for root), or in a
+ * folder that cannot be written. (Not with KITH_FILE_LOCK_IF_THERE.)
  *
  * Returns
  *   KITH_E_NO_FILE     (READ, CHANGE) there is no such file; (all) there is no such folder
@@ -213,6 +216,12 @@ KITH_API bool kith_file_has(const kith_file *file, const void *key, size_t key_b
  * failure the handle is as before. There is one exception: if some new operations of a journal were applied and can
  * not be undone, lookups may see them, and kith_file_info.failure is set until a later refresh succeeds. */
 KITH_API KITH_MUST_USE kith_status kith_file_refresh(kith_file *file, bool *changed);
+
+/* Sets *bytes and *byte_count to the content as one block: kith_filter_bytes(). KITH_E_NO_FILE if there is none. */
+KITH_API KITH_MUST_USE kith_status kith_file_bytes(kith_file *file, const void **bytes, size_t *byte_count);
+
+/* Replaces options.max_bytes. 0: no limit. */
+KITH_API void kith_file_set_limit(kith_file *file, uint64_t max_bytes);
 
 /* Verifies everything: each page of FILE and the invariants of the filter in memory. KITH_OK, KITH_E_CORRUPT,
  * KITH_E_MEMORY, KITH_E_IO, or KITH_E_NO_FILE if there is no content. */
@@ -273,6 +282,14 @@ KITH_API KITH_MUST_USE kith_status kith_file_replace(kith_file *file, kith_filte
  * replace(), the changes are still in memory and the call may be repeated. With a journal, the batch is rolled back. */
 KITH_API KITH_MUST_USE kith_status kith_file_commit(kith_file *file);
 
+/* REPLACE: takes the lock now, if the handle has none, as kith_file_commit() does first: for a program that does not
+ * want to be interrupted from then on. Returns the codes of kith_file_open(). */
+KITH_API KITH_MUST_USE kith_status kith_file_wait(kith_file *file);
+
+/* REPLACE: makes `bytes`, which are no filter, the content of the file, as kith_file_commit() does with a filter: for
+ * programs that keep another format beside their filters. KITH_E_UNSUPPORTED if the file has a journal. */
+KITH_API KITH_MUST_USE kith_status kith_file_commit_bytes(kith_file *file, const void *bytes, size_t byte_count);
+
 /* With a journal: makes one batch of all operations until kith_file_commit(), whatever options.sync is. After a crash
  * all of them are there, or none. KITH_E_BUSY: a batch is open. On a plain file, and with KITH_SYNC_COMMIT, the call
  * does nothing: changes are always one batch there. */
@@ -315,15 +332,16 @@ KITH_API KITH_MUST_USE kith_status kith_file_tick(kith_file *file);
 /* ---- what a file is, and what is wrong ---- */
 
 typedef struct kith_file_info {
-    size_t struct_bytes; /* sizeof(kith_file_info): set by KITH_FILE_INFO_INIT */
-    bool exists;         /* there was a file when it was opened, or a commit has written it */
-    bool has_journal;    /* the file has one */
-    bool is_locked;      /* this handle holds the lock */
-    bool is_stream;      /* options.streams: nothing is locked or renamed */
-    uint64_t file_bytes; /* size of FILE; 0 if it does not exist */
-    kith_status failure; /* KITH_OK, or the failure that made the handle read-only */
-    char left[256];      /* a temporary file in the folder that the last commit could not remove (the old file,
-                                   if the commit has succeeded); empty: there is none */
+    size_t struct_bytes;    /* sizeof(kith_file_info): set by KITH_FILE_INFO_INIT */
+    bool exists;            /* there was a file when it was opened, or a commit has written it */
+    bool has_journal;       /* the file has one */
+    bool is_locked;         /* this handle holds the lock */
+    bool is_stream;         /* options.streams: nothing is locked or renamed */
+    uint64_t file_bytes;    /* size of FILE; 0 if it does not exist */
+    kith_status failure;    /* KITH_OK, or the failure that made the handle read-only */
+    char left[256];         /* a temporary file in the folder that the last commit could not remove (the old file,
+                            if the commit has succeeded); empty: there is none */
+    char left_journal[256]; /* likewise, of the journal */
     /* The rest is 0 without a journal: */
     uint64_t journal_bytes;     /* size of the journal */
     uint64_t sequence;          /* number of the last journal record; records are numbered from 1 on */
@@ -338,7 +356,7 @@ typedef struct kith_file_info {
 
 #define KITH_FILE_INFO_INIT                                                                                            \
     {                                                                                                                  \
-        sizeof(kith_file_info), false, false, false, false, 0, KITH_OK, {0}, 0, 0, 0, 0, 0, 0, KITH_OK, {              \
+        sizeof(kith_file_info), false, false, false, false, 0, KITH_OK, {0}, {0}, 0, 0, 0, 0, 0, 0, KITH_OK, {         \
             0                                                                                                          \
         }                                                                                                              \
     }

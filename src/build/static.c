@@ -39,7 +39,6 @@
 
 #define PART_DIGESTS 32768 /* the most per part, if possible: they fit in cache while their repeats are found */
 #define PARTS_MIN 64       /* the fewest parts if memory is limited: finding the repeats of a small part needs little */
-#define ATTEMPTS_MAX 4     /* builds, each with other parameters, before KITH_E_FULL is returned */
 
 typedef struct build_job {
     const kith_allocator *allocator;
@@ -347,7 +346,7 @@ static kith_status plan_and_build(build_job *job, const kith_filter_spec *given,
     job->attempt = 0;
     status = build_attempt(job, &spec, &first);
     bool too_large = false;
-    while (status == KITH_E_FULL && ++job->attempt < ATTEMPTS_MAX) {
+    while (status == KITH_E_FULL && ++job->attempt <= KITHI_LAST_ATTEMPT) {
         kith_status planned = kithi_plan_again(&spec, &first, job->attempt, &head);
         too_large |= planned == KITH_E_TOO_LARGE || planned == KITH_E_ADDRESS;
         if (planned == KITH_OK)

@@ -102,6 +102,12 @@ static inline bool kithi_is_zero(const uint8_t *bytes, uint64_t byte_count) {
     return any == 0;
 }
 
+/* Returns whether all bits from number `bit` to the end of these bytes are 0. */
+static inline bool kithi_is_zero_from(const uint8_t *bytes, uint64_t bit, uint64_t byte_count) {
+    uint64_t whole = (bit + 7) / 8;
+    return (bit % 8 == 0 || bytes[bit / 8] >> (bit % 8) == 0) && kithi_is_zero(bytes + whole, byte_count - whole);
+}
+
 /* Return false if the result does not fit; *out is then unspecified. */
 static inline bool kithi_checked_mul(uint64_t a, uint64_t b, uint64_t *out) {
     return !__builtin_mul_overflow(a, b, out);

@@ -1,25 +1,38 @@
 /* Chooses the instruction set at first use and keeps it in the library's only mutable global. If two threads choose at
- * the same time, both find the same set, so relaxed order is enough. The compiler's __builtin_cpu_supports also checks,
- * with XGETBV, that the operating system saves the wide registers. */
+ * the same time, both find the same set, so relaxed order is enough. */
 #include "core/cpu.h"
 
 #include <string.h>
+
+#ifdef KITHI_HAVE_X86
+#include <cpuid.h>
+#endif
 
 static const char *const NAMES[KITHI_CPU_COUNT] = {"portable", "avx2", "avx512", "neon"};
 
 _Atomic uint32_t kithi_cpu_in_use;
 
+#ifdef KITHI_HAVE_X86
+/* The processor is asked directly, because not every compiler's library has what __builtin_cpu_supports needs. XGETBV
+ * tells which registers the operating system saves: bits 1 and 2 are those of AVX, 5 to 7 those of AVX-512. */
+static bool x86_has(kithi_cpu cpu) {
+    enum { OSXSAVE = 1 << 27, POPCNT = 1 << 23, BMI = 1 << 3, AVX2 = 1 << 5, BMI2 = 1 << 8 };
+    const unsigned f_dq = 1u << 16 | 1u << 17, bw_vl = 1u << 30 | 1u << 31;
+    unsigned a, b, c, d, saved, saved_high;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE) || !(c & POPCNT) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
+        return false;
+    __asm__("xgetbv" : "=a"(saved), "=d"(saved_high) : "c"(0));
+    bool avx2 = (saved & 0x6) == 0x6 && (b & BMI) && (b & AVX2) && (b & BMI2);
+    return avx2 && (cpu == KITHI_CPU_AVX2 || ((saved & 0xE0) == 0xE0 && (b & f_dq) == f_dq && (b & bw_vl) == bw_vl));
+}
+#endif
+
 static bool supported(kithi_cpu cpu) {
     if (cpu == KITHI_CPU_PORTABLE)
         return true;
 #ifdef KITHI_HAVE_X86
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-                __builtin_cpu_supports("popcnt");
-    if (cpu == KITHI_CPU_AVX2)
-        return avx2;
-    if (cpu == KITHI_CPU_AVX512)
-        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (cpu == KITHI_CPU_AVX2 || cpu == KITHI_CPU_AVX512)
+        return x86_has(cpu);
 #elif defined(KITHI_HAVE_NEON)
     if (cpu == KITHI_CPU_NEON)
         return true;

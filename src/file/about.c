@@ -8,8 +8,7 @@
 
 /* The statuses for which errno holds the reason. */
 static bool has_errno(kith_status status) {
-    return status == KITH_E_NO_FILE || status == KITH_E_PERMISSION || status == KITH_E_NO_SPACE ||
-           status == KITH_E_IO || status == KITH_E_LOCK;
+    return status == KITH_E_NO_FILE || status == KITH_E_PERMISSION || status == KITH_E_NO_SPACE || status == KITH_E_IO;
 }
 
 kith_status kithi_file_fail_with(kith_file *f, kith_status status, const char *name, const char *text) {
@@ -23,22 +22,33 @@ kith_status kithi_file_fail_with(kith_file *f, kith_status status, const char *n
     return status;
 }
 
+static const char *text_of(kith_status status, int error) {
+    if (status == KITH_E_JOURNAL)
+        return "the journal is missing, is not a journal, or does not belong to this file (kith repair saves the rest)";
+    if (status == KITH_E_REPLACED)
+        return "another program has changed or replaced it; nothing was written";
+    if (status == KITH_E_CORRUPT)
+        return "is damaged: a checksum, a size or an invariant is wrong; nothing was changed (kith repair saves what "
+               "it "
+               "can)";
+    if (status == KITH_E_NO_FILE)
+        return error == ENOTDIR ? "a part of its path is a file, not a folder" : "no such file";
+    if (status == KITH_E_PERMISSION)
+        return error == EROFS ? "the file system is mounted read-only" : "permission denied";
+    if (status == KITH_E_IO && error == EISDIR)
+        return "is a folder, not a file";
+    if (status == KITH_E_IO && (error == EINVAL || error == ENXIO))
+        return "is not a regular file";
+    return kith_status_text(status);
+}
+
 kith_status kithi_file_fail(kith_file *f, kith_status status) {
     int error = errno;
     if (status == KITH_OK)
         return KITH_OK;
-    if (status == KITH_E_JOURNAL) {
-        char name[KITHI_NAME_BYTES];
-        bool fits = kithi_join_names(name, f->name, "-journal");
-        (void)kithi_file_fail_with(f, status, fits ? name : f->name,
-                                   "the journal is missing, is not a journal, or does not belong to this file "
-                                   "(kith_repair() saves the rest)");
-    } else if (status == KITH_E_REPLACED) {
-        (void)kithi_file_fail_with(f, status, f->name,
-                                   "another program has changed or replaced it; nothing was written");
-    } else {
-        (void)kithi_file_fail_with(f, status, f->name, kith_status_text(status));
-    }
+    char name[KITHI_NAME_BYTES];
+    bool is_journal = status == KITH_E_JOURNAL && f->name[0] != '\0' && kithi_join_names(name, f->name, "-journal");
+    (void)kithi_file_fail_with(f, status, is_journal ? name : f->name, text_of(status, error));
     errno = error;
     return status;
 }
@@ -75,8 +85,8 @@ kith_status kith_file_info_of(const kith_file *f, kith_file_info *info) {
     made.is_stream = f->stream != NULL;
     made.file_bytes = f->store != NULL ? f->store->now.map_bytes : f->guard.is.bytes;
     made.failure = f->store != NULL ? f->store->failure : f->failure;
-    const char *left = f->guard.left[0] != '\0' ? f->guard.left : f->journal_guard.left;
-    memcpy(made.left, left, strlen(left) + 1);
+    memcpy(made.left, f->guard.left, strlen(f->guard.left) + 1);
+    memcpy(made.left_journal, f->journal_guard.left, strlen(f->journal_guard.left) + 1);
     if (f->store != NULL)
         describe_store(f->store, &made);
     kithi_struct_write(info, &made);

@@ -20,7 +20,7 @@ static kith_status writable(kith_file *f) {
         return kithi_file_fail(f, KITH_E_READONLY);
     if (f->whole == NULL && f->store == NULL) {
         if (f->mode == KITH_FILE_REPLACE || !f->guard.is.exists)
-            return kithi_file_fail_with(f, KITH_E_NO_FILE, f->name, "it has no content yet");
+            return kithi_file_fail_with(f, KITH_E_NO_FILE, f->name, "has no content yet");
         return kithi_file_load(f);
     }
     return KITH_OK;
@@ -159,8 +159,9 @@ kith_status kith_file_replace(kith_file *f, kith_filter *from) {
     bool has_journal =
         f->wish == KITHI_WISH_JOURNAL || (f->wish == KITHI_WISH_NONE && (f->store != NULL || f->had_journal));
     if (has_journal && !kithi_kind_adds(from->kind))
-        return kithi_file_fail_with(f, KITH_E_UNSUPPORTED, f->name,
-                                    "it has a journal, and filters of this kind can only be built from all keys");
+        return kithi_file_fail_with(
+            f, KITH_E_UNSUPPORTED, f->name,
+            "has a journal, and filters of this kind can only be built from a complete list of keys");
     set_whole(f, from);
     return KITH_OK;
 }

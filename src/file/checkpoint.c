@@ -117,7 +117,7 @@ static kith_status map_new_snapshot(kith_store *s) {
 static kith_status verify_snapshot(const kith_store *s) {
     if (s->options.no_map) /* all bytes were verified when they were read into memory */
         return KITH_OK;
-    uint8_t *map = s->files->map(s->files->context, s->now.snapshot_file, s->now.map_bytes);
+    uint8_t *map = s->files->map(s->files->context, s->now.snapshot_file, s->now.map_bytes, false);
     if (map == NULL)
         return kithi_status_from_errno(errno);
     kith_filter *view;

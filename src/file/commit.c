@@ -41,6 +41,8 @@ static kith_status replace_plain(void *context, const kithi_part *parts, size_t 
 
 static kith_status write_plain(kith_file *f) {
     static const kithi_store_mark NO_MARK = {.is_store = false};
+    if (f->other != NULL)
+        return replace_plain(f, f->other, 1, false);
     return kithi_filter_write_marked(f->whole, &NO_MARK, replace_plain, f);
 }
 
@@ -78,6 +80,8 @@ static kith_status write_store(kith_file *f) {
         return status;
     kithi_file_guard_store(f, s);
     status = kithi_store_fill(s, f->whole);
+    if (status == KITH_E_JOURNAL)
+        (void)kithi_file_fail_with(f, status, s->journal_name, "exists, but is not a journal of kith; move it away");
     if (status != KITH_OK) {
         kithi_store_free(s);
         return status;
@@ -88,10 +92,15 @@ static kith_status write_store(kith_file *f) {
 
 /* ---- the whole content ---- */
 
-/* REPLACE, if nothing was there to be locked when the file was opened: looks again. */
+/* REPLACE, if the file shall be locked now, or if nothing was there to be locked when it was opened. */
+static bool locks_late(const kith_file *f) {
+    return f->mode == KITH_FILE_REPLACE && f->lock < 0 && f->stream == NULL &&
+           (f->options.lock == KITH_FILE_LOCK_DEFAULT || f->options.lock == KITH_FILE_LOCK_COMMIT);
+}
+
 static kith_status lock_late(kith_file *f) {
     bool exists;
-    if (f->mode != KITH_FILE_REPLACE || f->lock >= 0 || f->options.lock != KITH_FILE_LOCK_DEFAULT)
+    if (!locks_late(f))
         return KITH_OK;
     kith_status status = KITH_OK;
     if (f->wish != KITHI_WISH_JOURNAL) {
@@ -110,6 +119,13 @@ static kith_status lock_late(kith_file *f) {
     return status;
 }
 
+static kith_status fail_journal(kith_file *f) {
+    return kithi_file_fail_with(f, KITH_E_UNSUPPORTED, f->name,
+                                f->other != NULL ? "has a journal, so its content must be a filter"
+                                                 : "has a journal, and filters of this kind can only be built from a "
+                                                   "complete list of keys");
+}
+
 static kith_status write_once(kith_file *f) {
     bool keeps = f->wish == KITHI_WISH_NONE;
     kith_status status = lock_late(f);
@@ -118,9 +134,7 @@ static kith_status write_once(kith_file *f) {
     if (status != KITH_OK)
         return status;
     if (f->wish == KITHI_WISH_JOURNAL || (keeps && f->had_journal)) {
-        if (!kithi_kind_adds(f->whole->kind))
-            return kithi_file_fail(f, KITH_E_UNSUPPORTED);
-        return write_store(f);
+        return f->other == NULL && kithi_kind_adds(f->whole->kind) ? write_store(f) : fail_journal(f);
     }
     status = write_plain(f);
     if (status == KITH_OK && !keeps) {
@@ -133,11 +147,14 @@ static kith_status write_once(kith_file *f) {
 static kith_status write_whole(kith_file *f) {
     kith_status status = KITH_OK;
     for (unsigned attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-        bool was_absent = f->lock < 0 && f->mode == KITH_FILE_REPLACE && f->options.lock == KITH_FILE_LOCK_DEFAULT;
+        bool was_absent = locks_late(f);
         status = write_once(f);
         if (!(was_absent && f->lock < 0 && status == KITH_E_REPLACED))
             break;
     }
+    if (status != KITH_OK && f->guard.is_written)
+        return kithi_file_fail_with(f, status, f->name,
+                                    "everything was written, but the system cannot say which file was replaced");
     bool is_new = !f->guard.is.exists && f->mode != KITH_FILE_REPLACE;
     if (status == KITH_E_REPLACED && is_new)
         status = kithi_file_fail_with(f, KITH_E_EXISTS, f->name,
@@ -192,10 +209,31 @@ kith_status kith_file_commit(kith_file *f) {
     if (f->whole == NULL && f->store != NULL)
         return commit_operations(f);
     if (f->whole == NULL && (f->mode == KITH_FILE_REPLACE || !f->guard.is.exists))
-        return kithi_file_fail_with(f, KITH_E_NO_FILE, f->name, "it has no content yet");
+        return kithi_file_fail_with(f, KITH_E_NO_FILE, f->name, "has no content yet");
     if (!f->is_changed)
         return KITH_OK;
     return f->stream != NULL ? kithi_file_commit_stream(f) : commit_whole(f);
+}
+
+kith_status kith_file_wait(kith_file *f) {
+    assert(f != NULL);
+    f->error.status = KITH_OK;
+    kith_status status = f->failure == KITH_OK ? lock_late(f) : KITH_E_READONLY;
+    return f->error.status == status ? status : kithi_file_fail(f, status);
+}
+
+kith_status kith_file_commit_bytes(kith_file *f, const void *bytes, size_t byte_count) {
+    assert(f != NULL && (bytes != NULL || byte_count == 0));
+    const kithi_part part = {bytes, byte_count};
+    if (f->mode != KITH_FILE_REPLACE || f->failure != KITH_OK)
+        return kithi_file_fail(f, KITH_E_READONLY);
+    f->error.status = KITH_OK;
+    f->other = &part;
+    kith_status status = f->stream != NULL  ? kithi_file_commit_stream(f)
+                         : f->store != NULL ? fail_journal(f)
+                                            : commit_whole(f);
+    f->other = NULL;
+    return status;
 }
 
 /* ---- the journal ---- */
@@ -231,8 +269,9 @@ kith_status kith_file_set_journal(kith_file *f, bool has_journal) {
     if (has_journal && f->options.lock == KITH_FILE_LOCK_NEVER)
         return kithi_file_fail_with(f, KITH_E_LOCK, f->name, "a file with a journal needs a lock");
     if (has_journal && f->whole != NULL && !kithi_kind_adds(f->whole->kind))
-        return kithi_file_fail_with(f, KITH_E_UNSUPPORTED, f->name,
-                                    "filters of this kind can only be built from all keys, so it can have no journal");
+        return kithi_file_fail_with(
+            f, KITH_E_UNSUPPORTED, f->name,
+            "filters of this kind can only be built from a complete list of keys, so it can have no journal");
     bool is_open = f->mode != KITH_FILE_REPLACE && f->guard.is.exists && !f->is_changed;
     if (f->store != NULL && f->is_changed && !has_journal)
         return kithi_file_fail(f, KITH_E_BUSY);

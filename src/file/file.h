@@ -30,9 +30,10 @@ struct kith_file {
     size_t stream_bytes;
 
     /* At most one of these two is the content. If both are there, `whole` is to replace that of the store. */
-    kith_store *store;  /* the file has a journal, which is open */
-    kith_filter *whole; /* the content of a plain file, or what is to replace the content */
-    uint8_t *map;       /* the bytes of `whole`, if it is mapped; otherwise NULL */
+    kith_store *store;       /* the file has a journal, which is open */
+    kith_filter *whole;      /* the content of a plain file, or what is to replace the content */
+    uint8_t *map;            /* the bytes of `whole`, if it is mapped; otherwise NULL */
+    const kithi_part *other; /* in kith_file_commit_bytes(): what to write instead of `whole`; otherwise NULL */
     size_t map_bytes;
 
     kithi_guard guard;         /* guard.is: FILE when it was read or written last */
@@ -91,7 +92,10 @@ kith_status kithi_file_fail_with(kith_file *f, kith_status status, const char *n
 
 /* ---- given.c ---- */
 
-/* Opens a pipe or a character device, to which only a commit writes. */
+/* Returns whether the path leads to a pipe or a character device. */
+bool kithi_is_stream(const char *path);
+
+/* Remembers the path of a stream, which only a commit opens. */
 kith_status kithi_file_open_stream(kith_file *f, const char *path);
 kith_status kithi_file_commit_stream(kith_file *f);
 

@@ -127,19 +127,22 @@ kith_status kith_file_open_fd(int file, int journal, const kith_file_options *op
 
 /* ---- streams ---- */
 
-kith_status kithi_file_open_stream(kith_file *f, const char *path) {
+static bool is_stream(const struct stat *st) {
+    return S_ISCHR(st->st_mode) || S_ISFIFO(st->st_mode);
+}
+
+bool kithi_is_stream(const char *path) {
     struct stat st;
-    if (stat(path, &st) != 0)
-        return kithi_file_fail(f, kithi_status_from_errno(errno));
-    if (!S_ISCHR(st.st_mode) && !S_ISFIFO(st.st_mode))
-        return kithi_file_fail(f, kithi_status_with_errno(EINVAL));
+    return stat(path, &st) == 0 && is_stream(&st);
+}
+
+kith_status kithi_file_open_stream(kith_file *f, const char *path) {
     f->stream_bytes = strlen(path) + 1;
     f->stream = kithi_allocate(&f->allocator, f->stream_bytes);
     if (f->stream == NULL)
         return kithi_file_fail(f, KITH_E_MEMORY);
     memcpy(f->stream, path, f->stream_bytes);
     f->options.lock = KITH_FILE_LOCK_NEVER;
-    f->error = (kith_file_error)KITH_FILE_ERROR_INIT;
     return KITH_OK;
 }
 
@@ -149,11 +152,19 @@ static kith_status write_some(void *context, const void *bytes, size_t byte_coun
 
 kith_status kithi_file_commit_stream(kith_file *f) {
     int fd = kithi_open_stream(f->stream);
+    struct stat st;
     if (fd < 0)
         return kithi_file_fail(f, kithi_status_from_errno(errno));
-    kith_status status = kith_filter_write(f->whole, 0, kith_filter_file_bytes(f->whole), write_some, &fd);
+    if (fstat(fd, &st) != 0 || !is_stream(&st)) {
+        (void)close(fd);
+        return kithi_file_fail(f, KITH_E_REPLACED);
+    }
+    kith_status status = f->other != NULL
+                             ? write_some(&fd, f->other->bytes, f->other->byte_count)
+                             : kith_filter_write(f->whole, 0, kith_filter_file_bytes(f->whole), write_some, &fd);
     if (close(fd) != 0 && errno != EINTR && status == KITH_OK) /* after EINTR it is closed */
         status = kithi_status_from_errno(errno);
     f->is_changed = status != KITH_OK;
-    return kithi_file_fail(f, status);
+    return status == KITH_E_NO_SPACE ? kithi_file_fail_with(f, status, f->name, "no space left on the device")
+                                     : kithi_file_fail(f, status);
 }

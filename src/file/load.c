@@ -118,7 +118,7 @@ kith_status kithi_snapshot_bytes(const kith_store *s, int file, uint8_t **bytes,
     *byte_count = (size_t)file_bytes;
     if (s->options.no_map)
         return read_bytes(s, file, bytes, *byte_count);
-    *bytes = s->files->map(s->files->context, file, *byte_count);
+    *bytes = s->files->map(s->files->context, file, *byte_count, true);
     return *bytes == NULL ? kithi_status_from_errno(errno) : KITH_OK;
 }
 

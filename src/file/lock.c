@@ -22,19 +22,20 @@ enum { PAUSE_MS_MAX = 16 };
 
 static bool may_wait(const kith_file *f, uint64_t since) {
     uint64_t waited = f->files->now_ms(f->files->context) - since;
-    return f->options.waiting == NULL || f->options.waiting(f->options.context, waited);
+    return f->options.waiting == NULL || f->options.waiting(f->options.context, f->lock_name, waited);
 }
 
 static kith_status fail_lock(kith_file *f, const char *text) {
     int error = errno;
     (void)kithi_file_fail_with(f, KITH_E_LOCK, f->lock_name[0] != '\0' ? f->lock_name : f->name, text);
+    f->error.system_error = error;
     errno = error;
     return KITH_E_LOCK;
 }
 
 static kith_status fail_flock(kith_file *f) {
     return fail_lock(f, "this file system cannot lock it; if nobody else changes the file, it can be changed without a "
-                        "lock (KITH_FILE_LOCK_NEVER)");
+                        "lock");
 }
 
 /* Waits in flock. */
@@ -94,8 +95,11 @@ static kith_status open_lock(kith_file *f, bool existing, int *lock) {
         return KITH_OK;
     if (status == KITH_E_NO_SPACE || status == KITH_E_MEMORY)
         return kithi_file_fail_with(f, status, f->lock_name, "the lock file cannot be created");
-    return fail_lock(f, errno == EINVAL ? "it is not a lock file of kith: not an empty regular file; move it away"
-                                        : "the lock file cannot be opened");
+    if (errno != EINVAL)
+        return fail_lock(f, "the lock file cannot be opened");
+    status = fail_lock(f, "exists, but is not a lock file of kith: it is not an empty regular file; move it away");
+    f->error.system_error = 0; /* no call of the system has failed */
+    return status;
 }
 
 kith_status kithi_file_lock(kith_file *f, bool existing) {

@@ -27,7 +27,7 @@ static kith_status read_options(const kith_file_options *given, kith_file_option
     if (!kithi_struct_read(o, sizeof *o, given != NULL ? given : &defaults) ||
         (o->error != NULL && !kithi_struct_valid(o->error, sizeof *o->error)))
         return KITH_E_STRUCT;
-    bool known = (unsigned)o->lock <= KITH_FILE_LOCK_NEVER && (unsigned)o->sync <= KITH_SYNC_COMMIT;
+    bool known = (unsigned)o->lock <= KITH_FILE_LOCK_COMMIT && (unsigned)o->sync <= KITH_SYNC_COMMIT;
     return known ? KITH_OK : KITH_E_ARGUMENT;
 }
 
@@ -127,7 +127,7 @@ kith_status kithi_file_probe(kith_file *f, bool *exists, bool *has_journal) {
 static kith_status check_memory(kith_file *f, uint64_t bytes) {
     if (f->options.max_bytes == 0 || bytes <= f->options.max_bytes)
         return KITH_OK;
-    (void)kithi_file_fail_with(f, KITH_E_TOO_LARGE, f->name, "it needs more memory than is allowed");
+    (void)kithi_file_fail_with(f, KITH_E_TOO_LARGE, f->name, "needs more memory than is allowed");
     f->error.needed_bytes = bytes;
     return KITH_E_TOO_LARGE;
 }
@@ -162,7 +162,7 @@ kith_status kithi_file_read_plain(kith_file *f, int fd, kith_filter **filter, ui
     if (is_copied) {
         status = read_copy(f, fd, (size_t)byte_count, filter);
     } else {
-        *map = f->files->map(f->files->context, fd, (size_t)byte_count);
+        *map = f->files->map(f->files->context, fd, (size_t)byte_count, false);
         *map_bytes = (size_t)byte_count;
         unsigned flags = f->options.lazy ? KITH_OPEN_LAZY : 0;
         status = *map == NULL ? kithi_status_from_errno(errno)
@@ -224,8 +224,7 @@ static kith_status load_store(kith_file *f) {
     kith_store *store;
     kith_status status = KITH_OK;
     if (f->mode != KITH_FILE_READ && f->lock < 0)
-        return kithi_file_fail_with(f, KITH_E_LOCK, f->name,
-                                    "it has a journal, and cannot be changed without its lock");
+        return kithi_file_fail_with(f, KITH_E_LOCK, f->name, "has a journal, and cannot be changed without its lock");
     if (f->options.no_map && f->options.max_bytes != 0) {
         kithi_file_id id;
         if (f->files->identify(f->files->context, f->folder, f->name, &id) == 0)
@@ -272,7 +271,7 @@ static kith_status look(kith_file *f, bool *exists) {
     bool has_journal;
     kith_status status = kithi_file_probe(f, exists, &has_journal);
     if (*exists && f->mode == KITH_FILE_CREATE)
-        return kithi_file_fail_with(f, KITH_E_EXISTS, f->name, "it exists already; it is unchanged");
+        return kithi_file_fail_with(f, KITH_E_EXISTS, f->name, "exists already; it is unchanged");
     if (status != KITH_OK)
         return status;
     if (!*exists && f->mode == KITH_FILE_CHANGE)
@@ -301,19 +300,31 @@ static kith_status examine(kith_file *f) {
         status == KITH_E_MEMORY) /* not a regular file, or it is not known whether it has a journal */
         return status;
     if (f->had_journal && f->options.lock == KITH_FILE_LOCK_NEVER)
-        return kithi_file_fail_with(f, KITH_E_LOCK, f->name,
-                                    "it has a journal, and cannot be changed without its lock");
+        return kithi_file_fail_with(f, KITH_E_LOCK, f->name, "has a journal, and cannot be changed without its lock");
     f->error = (kith_file_error)KITH_FILE_ERROR_INIT;
     return KITH_OK;
 }
 
 static kith_status open_to_replace(kith_file *f) {
     kith_status status = examine(f);
-    if (status != KITH_OK || f->options.lock == KITH_FILE_LOCK_NEVER)
+    if (status != KITH_OK || f->options.lock == KITH_FILE_LOCK_NEVER || f->options.lock == KITH_FILE_LOCK_COMMIT)
         return status;
     bool creates = f->guard.is.exists && f->options.lock == KITH_FILE_LOCK_DEFAULT;
     status = kithi_file_lock(f, !creates);
     return status == KITH_OK && f->lock >= 0 ? examine(f) : status;
+}
+
+/* Returns KITH_E_PERMISSION if the file could not be replaced. */
+static kith_status check_access(kith_file *f) {
+    const kithi_files *files = f->files;
+    bool is_file = files->may_write(files->context, f->folder, f->name) != 0;
+    if (!is_file && files->may_write(files->context, f->folder, NULL) == 0)
+        return KITH_OK;
+    if (errno != EACCES && errno != EPERM)
+        return kithi_file_fail(f, kithi_status_from_errno(errno));
+    return kithi_file_fail_with(f, KITH_E_PERMISSION, f->name,
+                                is_file ? "is read-only; to let kith replace it, run chmod +w"
+                                        : "permission denied: its folder cannot be written");
 }
 
 static kith_status find(kith_file *f, const char *path) {
@@ -321,11 +332,13 @@ static kith_status find(kith_file *f, const char *path) {
     do
         f->folder = f->files->open_folder(f->files->context, path, to_read, f->name);
     while (f->folder < 0 && errno == EINTR);
+    if (f->folder < 0 && errno == ENOENT)
+        return kithi_file_fail_with(f, KITH_E_NO_FILE, f->name, "no such folder");
     if (f->folder < 0)
         return kithi_file_fail(f, kithi_status_from_errno(errno));
     if (!kithi_join_names(f->lock_name, f->name, "-lock"))
         f->lock_name[0] = '\0'; /* the name is too long; there can be no such file */
-    return KITH_OK;
+    return to_read || f->options.lock == KITH_FILE_LOCK_IF_THERE ? KITH_OK : check_access(f);
 }
 
 kith_status kithi_file_open_with(const kithi_files *files, const char *path, kith_file_mode mode,
@@ -336,10 +349,9 @@ kith_status kithi_file_open_with(const kithi_files *files, const char *path, kit
     if (status != KITH_OK)
         return status;
     f = *file;
-    status = find(f, path);
-    if (status != KITH_OK && f->options.streams && mode == KITH_FILE_REPLACE && errno == EINVAL)
-        status = kithi_file_open_stream(f, path);
-    else if (status == KITH_OK)
+    bool is_stream = f->options.streams && mode == KITH_FILE_REPLACE && kithi_is_stream(path);
+    status = is_stream ? kithi_file_open_stream(f, path) : find(f, path);
+    if (status == KITH_OK && !is_stream)
         status = mode == KITH_FILE_READ      ? kithi_file_load(f)
                  : mode == KITH_FILE_REPLACE ? open_to_replace(f)
                                              : open_to_change(f);
@@ -378,6 +390,25 @@ bool kith_file_has(const kith_file *f, const void *key, size_t key_bytes) {
     return kith_filter_has(kith_file_filter(f), key, key_bytes);
 }
 
+kith_status kith_file_bytes(kith_file *f, const void **bytes, size_t *byte_count) {
+    assert(f != NULL);
+    kith_filter *content = f->whole != NULL ? f->whole : f->store != NULL ? f->store->now.filter : NULL;
+    if (content == NULL)
+        return kithi_file_fail_with(f, KITH_E_NO_FILE, f->name, "has no content yet");
+    return kithi_file_fail(f, kith_filter_bytes(content, bytes, byte_count));
+}
+
+void kith_file_set_limit(kith_file *f, uint64_t max_bytes) {
+    assert(f != NULL);
+    f->options.max_bytes = max_bytes;
+    if (f->whole != NULL)
+        kith_filter_set_limit(f->whole, max_bytes);
+    if (f->store != NULL) {
+        f->store->options.max_bytes = max_bytes;
+        kith_filter_set_limit(f->store->now.filter, max_bytes);
+    }
+}
+
 kith_status kith_file_verify(const kith_file *f) {
     assert(f != NULL);
     if (f->whole == NULL)
@@ -397,7 +428,7 @@ static kith_status reload(kith_file *f, bool *changed) {
         return KITH_OK;
     kith_status status = kithi_file_load(f);
     if (status == KITH_E_IO && (errno == ELOOP || errno == EISDIR || errno == EINVAL || errno == ENXIO))
-        return kithi_file_fail_with(f, KITH_E_REPLACED, f->name, "it is no longer a regular file");
+        return kithi_file_fail_with(f, KITH_E_REPLACED, f->name, "is no longer a regular file");
     *changed = status == KITH_OK;
     return status;
 }

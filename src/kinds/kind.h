@@ -1,18 +1,17 @@
 /* kind.h: the contract between a filter kind and the rest of the library.
  *
  * A kind is a folder in kinds/: <kind>.c, which ends with one const kithi_kind, and lookup.h with its lookup. It has
- * one line in kinds.def. The rest of the library (public functions, file format, planner) knows
- * a kind only through this record. A kind knows only its parameters, its body and 64-bit digests.
+ * one line in kinds.def. The rest of the library (public functions, file format, planner) knows a kind only through
+ * this record. A kind knows only its parameters, its body and 64-bit digests.
  *
- * There are two sorts of kinds. Most accept keys one after the other: they have the kernel
- * `add` and KITH_CAN_ADD. A static kind is built from a complete list of keys: it has `build` instead, and its filters
- * never change.
+ * There are two sorts of kinds. Most accept keys one after the other: they have the kernel `add` and KITH_CAN_ADD. A
+ * static kind is built from a complete list of keys: it has `build` instead, and its filters never change. `layers` is
+ * neither: its record has only `info`, `lookup` and `plan`, and what its filters do is in layers/.
  *
- * A kind does not hash keys or write files. The caller verifies the checksums of the whole body; a kind verifies only
- * checksums inside its body (`verify`). A kind need not check whether the handle is writable or whether two filters are
- * compatible (filter.c). When a call fails, body, count and fill (kithi_head) must be as before the call; a batch keeps
- * what it did before the digest that failed. A kind must treat the body as hostile, because a lazily opened file may
- * contain anything: no index may be taken from the body unchecked. */
+ * A kind does not hash keys, write files or verify checksums. It need not check whether the handle is writable or
+ * whether two filters are compatible (filter.c). When a call fails, body, count and fill (kithi_head) must be as before
+ * the call; a batch keeps what it did before the digest that failed. A kind must treat the body as hostile, because a
+ * lazily opened file may contain anything: no index may be taken from the body unchecked. */
 #ifndef KITHI_KIND_H
 #define KITHI_KIND_H
 
@@ -27,6 +26,9 @@
 #include "format/format.h"
 #include "kinds/crowding_state.h"
 #include "kinds/lookup.h"
+
+/* Attempts at a build, each with other parameters, before it ends with KITH_E_FULL: 0 to this one. */
+#define KITHI_LAST_ATTEMPT 3
 
 /* What the planner wants from a kind. */
 typedef struct kithi_request {

@@ -341,10 +341,7 @@ static const char *check(const kith_filter *f) {
             return broken;
         count += layer->head.count;
         capacity += layer->head.capacity;
-        uint8_t any = 0;
-        for (uint64_t at = layer->block_bytes; at < kithi_layers_padded(layer->block_bytes); at++)
-            any |= layer->block[at];
-        if (any != 0)
+        if (!kithi_is_zero_from(layer->block, 8 * layer->block_bytes, kithi_layers_padded(layer->block_bytes)))
             return "a byte between two layers is not zero";
     }
     for (unsigned i = kithi_layers_count(f); i < KITHI_LAYERS_MAX; i++)

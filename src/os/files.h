@@ -35,6 +35,9 @@ typedef struct kithi_files {
      * is_named() must be asked whether it still is the lock file. */
     int (*open_lock)(void *context, int folder, const char *name, const char *data_name, bool existing);
     int (*take_lock)(void *context, int lock, bool wait);
+    /* Returns 0 if the file `name`, which need not exist, may be written by its permissions, even if they do not matter
+     * to this user. `name` is NULL: if files of the folder may be replaced. */
+    int (*may_write)(void *context, int folder, const char *name);
     void (*pause)(void *context, unsigned ms); /* a signal may end it earlier */
     void (*close)(void *context, int file);    /* files, folders and locks; keeps errno */
 
@@ -54,8 +57,8 @@ typedef struct kithi_files {
     int (*remove)(void *context, int folder, const char *name); /* removes the file and syncs the folder */
     int (*sync_folder)(void *context, int folder);
 
-    /* Maps a file of this size privately: the memory can be written, and the file does not change. NULL on failure. */
-    uint8_t *(*map)(void *context, int file, size_t byte_count);
+    /* Maps a file of this size. `writable`: the memory may be written; the file does not change. NULL: a failure. */
+    uint8_t *(*map)(void *context, int file, size_t byte_count, bool writable);
     void (*unmap)(void *context, uint8_t *bytes, size_t byte_count); /* keeps errno */
 
     /* The maximum size of a file, or UINT64_MAX. A write beyond it may kill the process, by SIGXFSZ. */

@@ -75,6 +75,7 @@ typedef struct kithi_guard {
     bool any;                    /* any regular file may be replaced */
     kithi_file_id is;            /* otherwise, the file that must have the name. After success: the new one */
     bool is_other;               /* set by a failure: another file has the name; the status is KITH_E_REPLACED */
+    bool is_written;             /* set by a failure: the new file has the name, and could not be taken back */
     char left[KITHI_NAME_BYTES]; /* set by every call: the temporary file that could not be removed; empty: none */
 } kithi_guard;
 

@@ -1,109 +1,24 @@
-/* Sizes cuckoo filters by the formulas of fit.h. Their constants were measured as follows. b is the number of slots in
- * a bucket, and c is the number of slots in which a key can be: 2b, or 4 with windows.
+/* Sizes cuckoo filters by the formulas of fit.h. docs/loads.md has the measurements behind the constants here.
  *
- * Regions of 2^10 to 2^18 slots were filled until a key could not be placed, with 80 to 310,000 seeds for each size.
- * The search was that of kinds/shared/cuckoo_search.h, but without its bound. The load reached has a mean that does
- * not depend on the size, a standard deviation of spread / sqrt(slots), and a left tail heavier than that of a normal
- * distribution:
+ * b is the number of slots in a bucket, c the number of slots in which a key can be (2b, or 4 with windows), x the
+ * distance of a load from the one at which regions fail, and z the same in standard deviations.
  *
- *     places         mean load   spread     load below which 1 in 10^4 regions of 1024 slots failed
- *     windows of 2     0.9650     0.230       0.9336
- *     b = 2            0.8970     0.436       0.8398
- *     b = 4            0.9803     0.190       0.9541
- *     b = 8            0.9978     0.067       0.9854
+ *     overload        the tail of a normal distribution whose spread is 15% larger than the measured one; to make its
+ *                     left tail heavier, 0.67 (z^2 - 1) / slots is subtracted from the load
+ *     overfull_pairs  the expected number of sets of c + 1 keys on one pair of places, doubled to account for larger
+ *                     sets; with b = 1 times 4 / (1 - load/0.48)^3 instead
+ *     stashes         the expected number of sets of c + 1 keys with equal fingerprints, times stash_factor()
+ *     searches, walks the share of those that are longer than i falls like e^(-g i), with g = a x^2 / (x + s)
  *
- * The last column comes from 90,000 regions or more. The means in limits_of() are slightly lower.
+ * A walk may also be trapped in one pair of places, if the new key and all but one of the 2b entries there have the
+ * same pair: it leaves the pair only when it kicks out the one other entry, with probability 1/(2b) per kick.
  *
- * The probability that there is no room is estimated as the sum of two terms, `overload` and `overfull_pairs`. (The
- * terms for random walks and for bounded searches, see below, are added to the sum.) `overload` is the tail of a normal
- * distribution whose spread is 15% larger than the measured one. A load that is z standard deviations below the mean
- * would be mean - z * deviation. To make the left tail heavier, 0.67 (z^2 - 1) / slots is also subtracted from this
- * load. `overfull_pairs` is the expected number of sets of c + 1 keys on one pair of places; it is doubled to account
- * for larger such sets. The sum was compared with measured probabilities between 10^-1 and 10^-7 at 142 points, with n
- * from 5 to 2000. It was higher at all of them but one, a point with only 7 failures, where it was 12% too low.
- * tests/unit/plan_fits.c makes the same comparison for probabilities down to 10^-4.
+ * Fingerprints of few bits lead from a place to only a few other places, so searches get longer: load_loss() is added
+ * to the load. The shortest ones also lower the load at which a region fails without a bound on searches, so `overload`
+ * uses the loss only for fingerprints shorter than those that plans use by themselves (`chosen_bits_min`).
  *
- * With b = 1 all failures come from sets of keys that have more keys than candidate slots, and such sets of every size
- * matter. The expected number of all of them is estimated as that of the smallest ones (3 keys), times a factor of
- * 4 / (1 - load/0.48)^3.
- *
- * Entries in stashes. Regions of 2^10 to 2^18 slots at the planned load needed 1.2 to 2.0 times as many entries as
- * there are sets of c + 1 keys with equal fingerprints. (Measured with windows, for fingerprints of 2 to 6 bits, and
- * with b = 2, for 5 and 6 bits.) The reason is that keys on two different pairs can also be too many, if the pairs have
- * one place in common. Therefore the expected number of sets of colliding keys is doubled (stash_factor). With b = 2
- * and 4 bits, regions needed 1.9 times as many at a load of 0.7 and 3.0 times as many at 0.865. There the factor is 4
- * above a load of 0.7. With b = 1 regions needed 4 to 7 times as many entries. There the expected number is multiplied
- * by the factor for b = 1 above. tests/unit/plan_fits.c compares the resulting probability of a stash overflow with
- * measured ones.
- *
- * Random walks. Regions of 2^18 slots were filled by walks of any length, with 40 to 400 seeds. The share of walks of
- * more than i kicks (moved entries), i = 1 … 2000, was measured separately for ranges of the load that are 0.01 to 0.02
- * wide. It falls like e^(-g i). The exponent g decreases with the load, and is 0 at the load where regions fail. If the
- * load is lower than that by x, g is estimated as a x^2 / (x + s). At each of the 29 measured loads, this is at most
- * the measured exponent. (For b = 4 the measured exponents were 0.0092 at load 0.965, 0.041 at 0.945, 0.15 at 0.905,
- * 0.49 at 0.81.) The constants are
- *
- *     b        1       2       4       8
- *     a        2.8     3       4       8
- *     s        0       0.215   0.085   0.057
- *
- * So the probability that one of n walks exceeds `kicks` is at most n e^(-g kicks), with g at the load of the fullest
- * region (5 standard deviations above the mean). In small regions a walk may also be trapped in one pair of places.
- * That happens if the new key and all but one of the 2b entries there have the same pair: the walk leaves the pair only
- * when it kicks out the one other entry, with probability 1/(2b) per kick. The expected number of such sets of 2b keys,
- * times the probability that the walk misses that entry each time, is added to the estimate. tests/unit/plan_fits.c
- * compares the sum with measured probabilities.
- *
- * Bounded searches. A search visits at most KITHI_FIT_SEARCH_SLOTS slots, so it may fail although a free slot can be
- * reached. Regions of 2^18 slots were filled to loads between the planned one and the one at which regions fail, and
- * the share of new keys whose search examined more than i places was measured, with 60,000 (b = 1) to 1,000,000 keys at
- * each of 25 loads. It falls like e^(-g i), too, and g is estimated by the same formula, a x^2 / (x + s). With the
- * constants below, the estimate is at most the measured exponent, within the accuracy of the measurement. (For windows
- * the measured exponents were 0.0098 at load 0.945, 0.0071 at 0.948, 0.0034 at 0.954, 0.0008 at 0.96.) For b = 2, x is
- * the distance from a load of 0.8952 instead of the load at which regions fail.
- *
- *     places   b = 1   b = 2   b = 4   b = 8     windows
- *     a        2.8     43      6.5     12        1.05
- *     s        0       1       0.022   0.00115   0.0268
- *
- * For windows the expected number of searches that are too short is 10^-10 at the planned load with n = 10^8, and 10^-9
- * with 10^9. Most of it comes from regions whose number of keys is 6 to 7 standard deviations above the average, which
- * is a load of 0.957 to 0.959.
- *
- * Short fingerprints. All this was measured with wide fingerprints. Fingerprints of few bits lead from a place to only
- * a few other places, and chains of moves come back to the same places more often. So searches get longer. Regions of
- * 2^18 slots were filled by searches with 300 seeds, and the exponent g was measured for ranges of the load that are
- * 0.002 wide (b = 4: 0.001; b = 8: 0.0005). It is at least the one that the formula gives at a load that is higher by
- *
- *     bits          3         4         5         6         7
- *     windows       0.017     0.0035    0.002     0.001     0.001
- *     b = 2                   0.021     0.008     0.003     0.001
- *     b = 4                   0.0035    0.001     0         0
- *     b = 8                   0.0005    0         0         0
- *
- * The formulas add the losses of windows and of b = 2 to the load (load_loss()), except those of 0.001, which are
- * smaller than the ranges of the measurement. With b = 4, planned loads are so far below the one at which regions fail
- * that the loss does not matter. With b = 8 and 4 bits, the rate alone keeps the load below 0.94.
- *
- * The shortest fingerprints also lower the load at which a region without a bound on searches fails. The means for
- * 12,288 slots were 0.9593 (windows, 3 bits), 0.8907 (b = 2, 5 bits) and 0.8812 (b = 2, 4 bits), with stashes of 12, 6
- * and 14 entries. That is 0.006 to 0.016 less than with wide fingerprints. With the next wider fingerprints there is
- * hardly a difference. So `overload` uses the loss only for fingerprints shorter than those that plans use by
- * themselves (`chosen_bits_min` in limits_of()). The losses of wider fingerprints are added only to the load that
- * search_failure() gets, and only if there are several regions, some of which have more keys than the average. In a
- * single region at the planned load they do not matter: g times the bound is 50 or more.
- *
- * With windows and 2 bits, all failures are stash overflows: a region of 2^18 slots needs 64 entries at a load of 0.6.
- * The doubled expected number of entries is enough up to a load of 0.7 (regions needed 1.7 times as many entries as
- * there are sets at 0.645, 2.0 times at 0.7). But a set more often needs several entries. With SPARSE_GROWTH, the
- * estimate of a stash overflow was above the measured probability, down to 10^-5, with 500, 1000 and 10,000 keys at
- * 0.645. So plans use a load of at most 0.645, and only sizes for which the largest stash is large enough. In large
- * filters this limits the load to 0.48. The loss of 0.2 makes the formulas report a failure at loads above 0.76.
- *
- * Large filters are not planned for the loads at which regions fail but for lower ones (`planned` in limits_of()), at
- * which a search is still short. The adds that fill windows up to a load of 0.945 examined 6 slots on average and 3,400
- * at most. Up to a load of 0.96 they would examine 22 on average and 34,000 at most, to save one and a half percent of
- * the bytes. */
+ * Large filters are planned for loads (`planned` in limits_of()) at which a search is still short, not for those at
+ * which regions fail. */
 #include "plan/fit.h"
 
 #include <math.h>
@@ -124,7 +39,7 @@
 #define POWER_HALF_MAX (UINT64_C(1) << 29)
 #define ANY_HALF_MAX (UINT64_C(1) << 27)
 
-/* The exponent g = a x^2 / (x + s) at a load that is lower than `load` by x: see above. */
+/* The exponent g = a x^2 / (x + s) at a load that is lower than `load` by x. */
 typedef struct exponent {
     double load, a, s;
 } exponent;
@@ -153,7 +68,7 @@ static load_limits limits_of(const kithi_fit_layout *layout) {
     }
 }
 
-/* The load that fingerprints of this width cost: see "Short fingerprints" above. */
+/* The load that fingerprints of this width cost: see "Short fingerprints" in docs/loads.md. */
 static double load_loss(const kithi_fit_layout *layout, unsigned slot_bits) {
     static const double WINDOWS[] = {[2] = 0.2, [3] = 0.017, [4] = 0.0035, [5] = 0.002};
     static const double BUCKETS_OF_2[] = {[4] = 0.021, [5] = 0.008, [6] = 0.003};
@@ -293,7 +208,7 @@ static double room_failure(const kithi_fit_layout *layout, unsigned slot_bits, d
     load_limits limits = limits_of(layout);
     double slots = slots_of(layout, half);
     double region_keys = keys->n / regions, load = region_keys / slots;
-    /* Where short fingerprints matter, they act like a higher load: see "Short fingerprints" above. */
+    /* Where short fingerprints matter, they act like a higher load. */
     double loss = load_loss(layout, slot_bits), search_load = load + (regions > 1 ? loss : 0);
     if (slot_bits - layout->window_bits < limits.chosen_bits_min)
         search_load = load = load + loss;
@@ -354,8 +269,8 @@ typedef struct collisions {
     double regions, means[EXCESS_MAX], sets, entries;
 } collisions;
 
-/* Returns the factor by which the expected number of sets of colliding keys is multiplied: see "Entries in stashes"
- * above. */
+/* Returns the factor by which the expected number of sets of colliding keys is multiplied: see
+ * "Entries in stashes" in docs/loads.md. */
 static double stash_factor(const kithi_fit_layout *layout, unsigned slot_bits, double load) {
     bool is_crowded = layout->place_slots == 2 && !layout->windows && slot_bits == 4 && load > 0.7;
     return is_crowded ? 4 : larger_sets_factor(layout, load);

@@ -33,12 +33,12 @@
  * chosen by this bound.
  *
  * In a large region a search may also fail because it visits at most KITHI_FIT_SEARCH_SLOTS slots. The number of slots
- * that a search needs has an exponential tail, whose exponent depends on the load and was measured (plan/fit.c). The
+ * that a search needs has an exponential tail, whose exponent depends on the load and was measured (docs/loads.md). The
  * expected number of searches that are too short is added to the probability that there is no room. Short fingerprints
  * make searches longer, as if the load were higher; by how much was measured, too.
  *
  * A random walk may fail because it may move at most `kicks` entries. The number of moves that it needs has an
- * exponential tail, too (plan/fit.c). Filters with random walks have no stash.
+ * exponential tail, too (docs/loads.md). Filters with random walks have no stash.
  *
  * The size of a stash. Let M(i) be the expected number of sets of c + i keys that have the same pair of places, at
  * least two of them with equal fingerprints. In large regions, all keys of such a set usually have the same

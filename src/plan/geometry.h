@@ -43,7 +43,7 @@ typedef enum kithi_cf_form {
 
 #define KITHI_FIT_STASH_MAX 64 /* the most entries of a stash: few, because it is searched from its beginning */
 
-/* The most slots that the search for a free slot visits: see kinds/shared/cuckoo_search.h, and plan/fit.c for why
+/* The most slots that the search for a free slot visits: see kinds/shared/cuckoo_search.h, and docs/loads.md for why
  * this is enough. It is a multiple of every possible number of slots in a bucket. */
 #define KITHI_FIT_SEARCH_SLOTS 16384
 

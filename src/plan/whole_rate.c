@@ -26,6 +26,7 @@
  * with the distribution of X. */
 #include <complex.h>
 #include <math.h>
+#include <string.h>
 
 #include "plan/sizing.h"
 
@@ -125,12 +126,20 @@ static double sine_minus(double t) {
     return -t * square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72)));
 }
 
+/* Not every system's I and CMPLX are standard C. */
+static double complex complex_of(double real, double imaginary) {
+    const double parts[2] = {real, imaginary};
+    double complex z;
+    memcpy(&z, parts, sizeof z);
+    return z;
+}
+
 /* Returns the real part of the integrand. `angle` is the t of the formulas above. The imaginary parts at `angle` and at
  * -`angle` cancel. */
 static double integrand(const terms *t, const shares *s, double r, double hashes, double angle) {
     double x = r / t->m, a = -x * cos(angle), b = -x * sin(angle), half = sin(b / 2), turn = sin(angle / 2);
     /* e^(a + ib) - 1, precise for small a and b; a + ib is -z/m */
-    double complex exp_minus_1 = expm1(a) * cos(b) - 2 * half * half + I * (exp(a) * sin(b));
+    double complex exp_minus_1 = complex_of(expm1(a) * cos(b) - 2 * half * half, exp(a) * sin(b));
     double complex ratio = -exp_minus_1 / s->hit, g = 0; /* g becomes G(z) / G(r) */
     double log_size = -2 * r * turn * turn;              /* the real part of r (e^(it) - 1) */
     if (log_size + t->k * fmax(0, log(cabs(ratio))) < -100)
@@ -138,7 +147,7 @@ static double integrand(const terms *t, const shares *s, double r, double hashes
     for (unsigned j = t->k; j > 0; j--)
         g = (g + s->of[j]) * ratio;
     double phase = (r - hashes) * angle + r * sine_minus(angle);
-    return exp(log_size) * creal(g * (cos(phase) + I * sin(phase)));
+    return exp(log_size) * (creal(g) * cos(phase) - cimag(g) * sin(phase));
 }
 
 /* log(N! / (N/e)^N), by Stirling's series where that is precise to 10^-13. */

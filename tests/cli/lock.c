@@ -1,11 +1,11 @@
-/* Tests lock.c of the tool on a file system where flock fails: that must be an error. The tests define flock. Each runs
- * lock_acquire in a child process, whose messages go to a file. */
+/* Tests the lock of the tool on a file system where flock fails: that must be an error. The tests define flock. Each
+ * opens a file in a child process, whose messages go to a file. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "check.h"
-#include "cli/files/lock.h"
-#include "folder.h"
+#include "cli/files/opened.h"
+#include "unit/opened_file.h"
 
 #include <sys/file.h>
 #include <sys/syscall.h>
@@ -30,12 +30,21 @@ int flock(int fd, int operation) {
 
 static bool no_lock;
 
+static void make_plain(const struct folder *f) {
+    flock_error = 0;
+    flock_at = 1;
+    file_made(in(f, "x.kith"), "bloom", 0, 10, false);
+    CHECK(remove(in(f, "x.kith-lock")) == 0);
+    flock_calls = 0;
+}
+
 static int acquire_lock(const struct folder *f) {
-    arguments a = {.no_lock = no_lock};
+    arguments a = {.no_lock = no_lock, .memory = UINT64_MAX};
     int words = open(in(f, "words"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (words < 0 || dup2(words, STDERR_FILENO) < 0 || chdir(f->path) != 0)
         return 99;
-    lock_release(lock_acquire("x.kith", &a));
+    filter_file file = filter_file_open("x.kith", KITH_FILE_CHANGE, KITH_FILE_LOCK_DEFAULT, &a);
+    filter_file_close(&file);
     return 0;
 }
 
@@ -55,13 +64,14 @@ TEST(a_file_system_without_locks_is_an_error_that_mentions_no_lock) {
     for (unsigned at = 1; at <= 2; at++) {
         for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
             struct folder f = fresh_folder();
+            make_plain(&f);
             flock_error = errors[i];
             flock_at = at;
             no_lock = false;
             CHECK_EQ_U64(in_child(acquire_lock, &f), 2);
-            CHECK(words_have(&f, "kith: x.kith: cannot lock the lock file x.kith-lock: "));
+            CHECK(words_have(&f, "kith: x.kith: x.kith-lock: this file system cannot lock it; "));
             CHECK(words_have(&f, strerror(errors[i])));
-            CHECK(words_have(&f, "use --no-lock)"));
+            CHECK(words_have(&f, "(--no-lock works without a lock)"));
             no_lock = true;
             CHECK_EQ_U64(in_child(acquire_lock, &f), 0);
             CHECK(words_have(&f, "") && !words_have(&f, "kith"));
@@ -74,6 +84,7 @@ TEST(a_free_lock_is_acquired_silently) {
     struct folder f = fresh_folder();
     flock_error = 0;
     no_lock = false;
+    make_plain(&f);
     for (flock_at = 1; flock_at <= 2; flock_at++) {
         CHECK_EQ_U64(in_child(acquire_lock, &f), 0);
         CHECK(words_have(&f, "") && !words_have(&f, "kith"));

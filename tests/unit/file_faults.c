@@ -60,6 +60,14 @@ static kith_status add_and_commit(kith_file *file) {
     return status == KITH_OK ? kith_file_commit(file) : status;
 }
 
+static kith_status give_bytes(kith_file *file) {
+    const void *bytes;
+    size_t byte_count;
+    kith_file_set_limit(file, 0);
+    kith_status status = kith_file_wait(file);
+    return status == KITH_OK ? kith_file_bytes(file, &bytes, &byte_count) : status;
+}
+
 static kith_status change_nature(kith_file *file) {
     return kith_file_set_journal(file, !info_of(file).has_journal);
 }
@@ -102,9 +110,11 @@ static const struct step {
     kith_status (*call)(kith_file *file);
     key_set adds, becomes; /* becomes: 0 means what there was, and `adds` */
 } STEPS[] = {
-    {add_and_commit, 1 << 10, 0}, {change_nature, 0, 0},           {load_again, 0, 0},
-    {add_and_roll_back, 0, 0},    {replace_and_commit, 0, 0xff00}, {edit_and_commit, 1 << 20, 0},
-    {checkpoint, 0, 0},           {change_nature, 0, 0},           {load_again, 0, 0},
+    {add_and_commit, 1 << 10, 0},  {give_bytes, 0, 0},
+    {change_nature, 0, 0},         {load_again, 0, 0},
+    {add_and_roll_back, 0, 0},     {replace_and_commit, 0, 0xff00},
+    {edit_and_commit, 1 << 20, 0}, {checkpoint, 0, 0},
+    {change_nature, 0, 0},         {load_again, 0, 0},
     {add_and_commit, 1 << 10, 0},
 };
 
@@ -250,6 +260,39 @@ TEST(every_allocation_may_fail) {
     printf("shows: opened files: every allocation fails, once and from then on: %u runs, %u failed calls\n", runs,
            failed);
     CHECK(failed > 20);
+}
+
+/* ---- bytes that are no filter ---- */
+
+TEST(every_file_operation_may_fail_while_other_bytes_are_written) {
+    static const int errors[] = {EIO, ENOSPC};
+    for (unsigned variant = 0; variant < 4; variant++)
+        for (uint64_t n = 1, was_hit = 1; was_hit; n++) {
+            memory = (struct memory){.fail_at = 0};
+            disk_init(&disk, n);
+            make_file_on_disk(false);
+            kithi_files files = disk_files(&disk);
+            kith_file_options options = options_of(false);
+            options.lock = KITH_FILE_LOCK_COMMIT;
+            kith_file *file;
+            CHECK_OK(kithi_file_open_with(&files, PATH, KITH_FILE_REPLACE, &options, &file));
+            disk.operations = 0;
+            disk.hit = DISK_NONE;
+            disk.fail_at = n;
+            disk.fail_with = errors[variant & 1];
+            disk.fails_for_ever = variant & 2;
+            kith_status status = kith_file_commit_bytes(file, "other", 5);
+            was_hit = disk.hit != DISK_NONE;
+            disarm();
+            CHECK(status == KITH_OK || was_hit);
+            if (status != KITH_OK && info_of(file).failure == KITH_OK)
+                CHECK_EQ_U64(keys_on_disk(), 0xff);
+            if (status != KITH_OK && info_of(file).failure == KITH_OK)
+                CHECK_OK(kith_file_commit_bytes(file, "other", 5));
+            CHECK_OK(kith_file_close(file));
+            check_nothing_leaks();
+            disk_free(&disk);
+        }
 }
 
 /* ---- readers, on real files ---- */

@@ -83,9 +83,9 @@ static void wait_until_it_sleeps(pid_t pid) {
 static int told; /* the pipe to tell when waiting begins */
 static unsigned times_asked;
 
-static bool tell_waiting(void *context, uint64_t waited_ms) {
+static bool tell_waiting(void *context, const char *lock_name, uint64_t waited_ms) {
     (void)context;
-    if (times_asked++ == 0 && waited_ms == 0)
+    if (times_asked++ == 0 && waited_ms == 0 && strcmp(lock_name, "x-lock") == 0)
         tell(told);
     return true;
 }
@@ -158,9 +158,9 @@ static int hold_lock(const char *path, int hears, int says) {
     return kith_file_close(file) == KITH_OK ? 0 : 3;
 }
 
-static bool tell_once(void *context, uint64_t waited_ms) {
+static bool tell_once(void *context, const char *lock_name, uint64_t waited_ms) {
     struct child *c = context;
-    (void)waited_ms;
+    (void)lock_name, (void)waited_ms;
     if (times_asked++ == 0)
         tell(c->hears);
     return true;
@@ -213,15 +213,15 @@ static void on_signal(int number) {
     signals++;
 }
 
-static bool until_signal(void *context, uint64_t waited_ms) {
-    (void)waited_ms;
+static bool until_signal(void *context, const char *lock_name, uint64_t waited_ms) {
+    (void)lock_name, (void)waited_ms;
     unsigned *asked = context;
     ++*asked;
     return signals == 0;
 }
 
-static bool never(void *context, uint64_t waited_ms) {
-    (void)context, (void)waited_ms;
+static bool never(void *context, const char *lock_name, uint64_t waited_ms) {
+    (void)context, (void)lock_name, (void)waited_ms;
     return false;
 }
 

@@ -319,6 +319,12 @@ static inline int disk_open_lock(void *context, int folder, const char *name, co
     return disk_begin(d, DISK_LOCK, &dying) ? disk_handle(d, DISK_LOCK_FILE) : -1;
 }
 
+/* Files in memory have no permissions. */
+static inline int disk_may_write(void *context, int folder, const char *name) {
+    (void)context, (void)folder, (void)name;
+    return 0;
+}
+
 static inline int disk_take_lock(void *context, int lock, bool wait) {
     struct disk *d = context;
     bool dying;
@@ -531,7 +537,8 @@ static inline int disk_sync_folder(void *context, int folder) {
     return good ? 0 : -1;
 }
 
-static inline uint8_t *disk_map(void *context, int file, size_t byte_count) {
+static inline uint8_t *disk_map(void *context, int file, size_t byte_count, bool writable) {
+    (void)writable;
     struct disk *d = context;
     struct disk_file *f = disk_file_of(d, file);
     bool dying;
@@ -577,6 +584,7 @@ static inline kithi_files disk_files(struct disk *d) {
         .lock = disk_lock,
         .open_lock = disk_open_lock,
         .take_lock = disk_take_lock,
+        .may_write = disk_may_write,
         .pause = disk_pause,
         .close = disk_close,
         .size = disk_size,

@@ -168,7 +168,8 @@ TEST(descriptors_that_do_not_make_a_store_stay_with_the_caller) {
 
 /* ---- stores without maps ---- */
 
-static uint8_t *refuse_to_map(void *context, int file, size_t byte_count) {
+static uint8_t *refuse_to_map(void *context, int file, size_t byte_count, bool writable) {
+    (void)writable;
     (void)context, (void)file, (void)byte_count;
     errno = ENODEV;
     return NULL;

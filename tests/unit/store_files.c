@@ -141,7 +141,7 @@ TEST(calls_that_fail_return_the_reason) {
     struct folder f = fresh_folder();
     CHECK(make_file(in(&f, "empty"), 0, 1, 0600));
     int folder = open_fresh(&f), file = FILES->open(NULL, folder, "empty", true);
-    CHECK(file >= 0 && FILES->map(NULL, file, 0) == NULL && errno == EINVAL);
+    CHECK(file >= 0 && FILES->map(NULL, file, 0, true) == NULL && errno == EINVAL);
     FILES->close(NULL, file);
     (void)close(folder);
     remove_folder(&f);

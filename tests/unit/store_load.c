@@ -202,10 +202,10 @@ static int64_t read_that_vanishes(void *context, int file, void *bytes, size_t b
     return disk_read(context, file, bytes, byte_count, offset);
 }
 
-static uint8_t *map_that_fails(void *context, int file, size_t byte_count) {
+static uint8_t *map_that_fails(void *context, int file, size_t byte_count, bool writable) {
     visible_end = UINT64_MAX;
     if (map_failures == 0)
-        return disk_map(context, file, byte_count);
+        return disk_map(context, file, byte_count, writable);
     map_failures--;
     errno = ENOMEM;
     return NULL;

@@ -19,13 +19,10 @@
 #include "cli/commands/choose.h"
 #include "cli/commands.h"
 #include "cli/input/feed.h"
-#include "cli/files/filters.h"
-#include "cli/files/found.h"
+#include "cli/files/opened.h"
 #include "cli/commands/full.h"
-#include "cli/files/lock.h"
 #include "cli/input/recipe.h"
 #include "cli/output/report.h"
-#include "cli/files/stores.h"
 #include "cli/values.h"
 
 #define RATE_DEFAULT 0.001
@@ -35,14 +32,15 @@
 typedef struct building {
     arguments *a; /* with the recipe of --like */
     recipe_notes notes;
-    kith_filter *like; /* NULL: none */
+    filter_file like_file;
+    const kith_filter *like; /* NULL: none */
     choice choice;
     kith_build_limits limits; /* of the builder */
     kith_builder *builder;
     kith_filter *filter; /* the result */
     uint64_t records;    /* taken by the builder */
     uint64_t keys;       /* distinct ones among them; 0: not counted */
-    int lock;            /* on the output; -1: not locked yet */
+    filter_file out;
 } building;
 
 static void check_like(const arguments *a) {
@@ -61,33 +59,33 @@ static void check_like(const arguments *a) {
                  others[i].name, a->like);
 }
 
-/* Checks the output. An input must not be overwritten by its own filter. */
-static void check_output(const arguments *a) {
+/* Opens the output. An input must not be overwritten by its own filter. build does not read the file that it replaces,
+ * so it locks the file only when it commits, and other commands need not wait while it reads keys: except that of
+ * --like, which may be the output, too. */
+static filter_file open_output(const arguments *a) {
     struct stat target, source;
     if (a->output == NULL)
         fail("-o FILE is missing: the file to write the filter to");
-    filter_check_output(a->output);
-    if (a->as_store && (strcmp(a->output, "-") == 0 || filter_is_stream(a->output)))
+    filter_file out = filter_file_open(a->output, KITH_FILE_REPLACE,
+                                       a->like != NULL ? KITH_FILE_LOCK_DEFAULT : KITH_FILE_LOCK_COMMIT, a);
+    if (a->as_store && (out.file == NULL || filter_file_info(&out).is_stream))
         fail("%s: --store: a store must be a file", a->output);
-    if (found_stat(a->output, &target) != 0)
-        return;
+    if (stat(a->output, &target) != 0)
+        return out;
     for (size_t i = 0; i < a->operand_count; i++)
         if (stat(a->operands[i], &source) == 0 && source.st_dev == target.st_dev && source.st_ino == target.st_ino &&
             S_ISREG(source.st_mode))
             fail("%s: is also an input; give another -o FILE", a->output);
+    return out;
 }
 
 static void begin(building *b, arguments *a) {
-    *b = (building){.a = a, .lock = LOCK_NONE};
-    check_output(a);
+    *b = (building){.a = a, .out = open_output(a)};
     recipe_notes_of(a, &b->notes);
     if (a->like != NULL) {
         check_like(a);
-        filter_check_input(a->like);
-        const found_place *out = found_before(a->output);
-        if (out != NULL && found_exists(out))
-            b->lock = lock_acquire(a->output, a); /* the --like file may be the output, too */
-        b->like = filter_open(a->like, KITH_OPEN_DEFAULT, a);
+        b->like_file = filter_file_read(a->like, a);
+        b->like = filter_of(&b->like_file);
         recipe_apply(a->like, b->like, a);
         filter_check_adds(a->like, b->like);
         if (a->multiset && (kith_filter_capabilities(b->like) & KITH_CAN_COPIES) == 0)
@@ -186,7 +184,7 @@ static void open_like(building *b) {
         if (!grows)
             check_memory(b, &plan, held_at_least(b, &plan));
         b->limits = build_limits(a, grows ? 0 : plan.file_bytes);
-        filter_limit(b->like, a, grows ? feed_share(a) : 0);
+        filter_file_limit(&b->like_file, grows ? feed_share(a) : 0);
         status = kith_builder_open_like(b->like, build_flags(a), &b->limits, &b->builder);
     }
     if (status == KITH_E_TOO_LARGE)
@@ -375,7 +373,7 @@ static void make_filter(building *b) {
             room = plan.capacity;
             status = kith_builder_respec(b->builder, &b->choice.spec);
         } else {
-            filter_limit(b->like, a, held);
+            filter_file_limit(&b->like_file, held);
         }
         if (keys > room && (capabilities & KITH_CAN_GROW) == 0)
             fail_too_many(b, room, (double)keys, true, (capabilities & KITH_CAN_ADD) != 0);
@@ -434,23 +432,16 @@ static void finish(building *b) {
     if (planned && a->bytes != 0 && plan.file_bytes > a->bytes)
         fail("%s: the filter grew to %s, more than --bytes %s. Use a larger --bytes, or fewer keys.", a->output,
              text_of_size(plan.file_bytes, size), text_of_size(a->bytes, most));
-    /* build does not read the file that it replaces, so it locks the file only now, and other commands need not wait
-     * while it reads keys. */
-    if (b->lock == LOCK_NONE && !a->as_store)
-        b->lock = lock_acquire_for_save(a->output, a);
-    if (a->as_store && store_held(a->output) == NULL) {
-        store_create(a->output, b->filter, a, b->lock);
-    } else {
-        filter_save(b->filter, a->output);
-        lock_release(b->lock);
-    }
+    uint64_t keys = b->keys != 0 ? b->keys - left_out : kith_filter_count(b->filter);
+    if (a->as_store)
+        filter_file_must(&b->out, kith_file_set_journal(b->out.file, true));
+    filter_file_save(&b->out, b->filter);
     if (a->verbose && planned)
-        note("%s in %s", text_of_keys(b->keys != 0 ? b->keys - left_out : kith_filter_count(b->filter), count),
-             text_of_size(plan.file_bytes, size));
+        note("%s in %s", text_of_keys(keys, count), text_of_size(plan.file_bytes, size));
     if (planned && b->like == NULL)
         note_rounding(b, &plan);
-    kith_filter_free(b->filter);
-    filter_close(b->like);
+    filter_file_close(&b->out);
+    filter_file_close(&b->like_file);
 }
 
 int command_build(const arguments *a) {

@@ -1,10 +1,5 @@
-/* change.c: `kith add` and `kith remove`, which change the keys of a filter file.
- *
- * The file is read into memory, changed there, and replaced as a whole when all keys have been added or removed. If
- * anything fails before that, the file is unchanged.
- *
- * If the file is a store, the keys are appended to its journal instead, as one batch. The commit at the end makes them
- * count; without it, the next writer cuts them off. */
+/* change.c: `kith add` and `kith remove`, which change the keys of a filter file. All keys of a run are one batch,
+ * which the commit at the end makes durable; if anything fails before that, the file is unchanged. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
@@ -15,51 +10,33 @@
 #include "cli/commands.h"
 #include "cli/commands/building.h"
 #include "cli/input/feed.h"
-#include "cli/files/filters.h"
-#include "cli/files/found.h"
+#include "cli/files/opened.h"
 #include "cli/commands/full.h"
-#include "cli/files/lock.h"
 #include "cli/input/recipe.h"
 #include "cli/output/report.h"
-#include "cli/files/stores.h"
 #include "cli/values.h"
 
 typedef struct change {
     arguments *a; /* with the recipe of the file */
-    const char *path;
-    int lock;                 /* without it, one of two simultaneous changes would be lost */
-    kith_store *store;        /* NULL: the file is plain */
-    kith_filter *filter;      /* of the store: only read it */
+    filter_file file;
+    const kith_filter *filter;
     uint64_t keys;            /* added or removed */
     uint64_t copies_left_out; /* copies that the filter cannot store */
     uint64_t known;           /* left out by --new-only */
 } change;
 
 static change begin(arguments *a) {
-    change c = {.a = a, .path = a->operands[0]};
+    change c = {.a = a};
     a->shape.digest_only = true;
-    (void)found_file(c.path); /* its failure is reported by the checks below */
-    if (!store_is(c.path, a)) /* before locking: no lock file is created next to a file that is not a filter */
-        filter_close(filter_open(c.path, KITH_OPEN_LAZY, a));
-    filter_check_output(c.path);
-    c.lock = lock_acquire(c.path, a);
-    c.store = store_held(c.path);
-    if (c.store != NULL) {
-        c.filter = (kith_filter *)(uintptr_t)kith_store_filter(c.store);
-        kith_status status = kith_store_begin(c.store);
-        if (status != KITH_OK)
-            fail_status(c.path, status);
-    } else {
-        c.filter = filter_open(c.path, KITH_OPEN_COPY, a);
-    }
-    filter_check_adds(c.path, c.filter);
-    recipe_apply(c.path, c.filter, a);
-    if (c.store == NULL)
-        filter_limit(c.filter, a, feed_share(a));
+    c.file = filter_file_open(a->operands[0], KITH_FILE_CHANGE, KITH_FILE_LOCK_DEFAULT, a);
+    c.filter = filter_of(&c.file);
+    filter_check_adds(c.file.path, c.filter);
+    recipe_apply(c.file.path, c.filter, a);
+    filter_file_limit(&c.file, feed_share(a));
     kith_plan plan = KITH_PLAN_INIT;
     value_text size;
-    if (a->verbose && c.store == NULL && kith_filter_plan_of(c.filter, &plan) == KITH_OK)
-        note("%s of memory for %s", text_of_size(plan.file_bytes, size), c.path);
+    if (a->verbose && !filter_file_info(&c.file).has_journal && kith_filter_plan_of(c.filter, &plan) == KITH_OK)
+        note("%s of memory for %s", text_of_size(plan.file_bytes, size), c.file.path);
     return c;
 }
 
@@ -68,21 +45,12 @@ static void finish(change *c, const char *done) {
     if (c->copies_left_out > 0)
         note("left out %s cop%s, because the filter cannot store more copies of one key",
              text_of_integer(c->copies_left_out, count), c->copies_left_out > 1 ? "ies" : "y");
-    if (c->store == NULL) {
-        filter_save(c->filter, c->path);
-    } else {
-        hold_signals();
-        kith_status status = kith_store_commit(c->store);
-        if (status != KITH_OK)
-            fail_status(c->path, status);
-    }
+    filter_file_commit(&c->file);
     if (c->a->verbose && c->known > 0)
         note("%s already in the filter", text_of_keys(c->known, count));
     if (c->a->verbose)
         note("%s %s", text_of_keys(c->keys, count), done);
-    if (c->store == NULL)
-        kith_filter_free(c->filter);
-    lock_release(c->lock);
+    filter_file_close(&c->file);
 }
 
 /* A Bloom filter can be full before its count reaches the capacity, because new keys that are false positives are not
@@ -90,7 +58,7 @@ static void finish(change *c, const char *done) {
 static noreturn void fail_full(const change *c) {
     full_cause cause = full_because(c->filter, UINT64_MAX);
     if (cause != FULL_OVERFLOW)
-        fail_no_overflow(c->path, c->filter, cause);
+        fail_no_overflow(c->file.path, c->filter, cause);
     value_text capacity, in;
     uint64_t count = kith_filter_count(c->filter), held = count - c->keys;
     bool counted = count >= kith_filter_capacity(c->filter);
@@ -99,18 +67,8 @@ static noreturn void fail_full(const change *c) {
     fail("%s: its capacity is %s, it held %s%s before, and the new keys do not fit; nothing was added. Build it again "
          "with "
          "a larger -n, or with --grow.",
-         c->path, text_of_keys(kith_filter_capacity(c->filter), capacity), counted ? "" : "about ",
+         c->file.path, text_of_keys(kith_filter_capacity(c->filter), capacity), counted ? "" : "about ",
          text_of_integer(held, in));
-}
-
-static kith_status add_many(change *c, const uint64_t *values, size_t n, size_t *done) {
-    return c->store != NULL ? kith_store_add_many(c->store, values, n, NULL, done)
-                            : kith_filter_add_many(c->filter, values, n, NULL, done);
-}
-
-static kith_status remove_many(change *c, const uint64_t *values, size_t n, size_t *done) {
-    return c->store != NULL ? kith_store_remove_many(c->store, values, n, done)
-                            : kith_filter_remove_many(c->filter, values, n, done);
 }
 
 static void add(change *c, const uint64_t *values, size_t n) {
@@ -118,7 +76,7 @@ static void add(change *c, const uint64_t *values, size_t n) {
     size_t done = 0;
     while (done < n) {
         size_t added;
-        kith_status status = add_many(c, values + done, n - done, &added);
+        kith_status status = kith_file_add_many(c->file.file, values + done, n - done, NULL, &added);
         done += added;
         if (status == KITH_E_COPIES) {
             c->copies_left_out++;
@@ -128,8 +86,8 @@ static void add(change *c, const uint64_t *values, size_t n) {
             if (status == KITH_E_FULL)
                 fail_full(c);
             if (status == KITH_E_TOO_LARGE)
-                fail_growth(c->a, c->path);
-            fail_status(c->path, status);
+                fail_growth(c->a, c->file.path);
+            filter_file_must(&c->file, status);
         }
     }
     c->keys += kith_filter_count(c->filter) - before;
@@ -161,8 +119,7 @@ static void add_distinct(change *c, kith_builder *builder) {
     uint64_t keys;
     kith_status status = kith_builder_end_input(builder, &keys);
     if (status == KITH_OK) {
-        if (c->store == NULL)
-            filter_limit(c->filter, c->a, build_held(builder, &limits));
+        filter_file_limit(&c->file, build_held(builder, &limits));
         status = kith_builder_each(builder, add_piece, c);
     }
     build_check(status);
@@ -194,7 +151,7 @@ int command_add(const arguments *a) {
     change c = begin(&by_recipe);
     bool keeps_copies = (kith_filter_capabilities(c.filter) & KITH_CAN_COPIES) != 0;
     if (a->multiset && !keeps_copies)
-        fail("%s: --multiset: filters of kind %s do not store copies", c.path, kith_filter_kind_name(c.filter));
+        fail("%s: --multiset: filters of kind %s do not store copies", c.file.path, kith_filter_kind_name(c.filter));
     kith_builder *distinct = keeps_copies && !a->multiset && !a->new_only ? distinct_keys(&c) : NULL;
     size_t done;
     feed *f = open_feed(&c, "adding", distinct != NULL);
@@ -209,7 +166,7 @@ int command_add(const arguments *a) {
     feed_close(f);
     if (distinct != NULL)
         add_distinct(&c, distinct);
-    full_note_rate(c.path, c.filter, c.store != NULL);
+    full_note_rate(c.file.path, c.filter, filter_file_info(&c.file).has_journal);
     finish(&c, "added");
     return EXIT_FOUND;
 }
@@ -218,18 +175,18 @@ int command_remove(const arguments *a) {
     arguments by_recipe = *a;
     change c = begin(&by_recipe);
     if ((kith_filter_capabilities(c.filter) & KITH_CAN_REMOVE) == 0)
-        fail("%s: filters of kind %s do not support removal (kith build --delete builds one that does)", c.path,
+        fail("%s: filters of kind %s do not support removal (kith build --delete builds one that does)", c.file.path,
              kith_filter_kind_name(c.filter));
     feed *f = open_feed(&c, "removing", false);
     while (feed_next(f)) {
         size_t done;
-        kith_status status = remove_many(&c, f->digests, f->n, &done);
+        kith_status status = kith_file_remove_many(c.file.file, f->digests, f->n, &done);
         key_text key;
         if (status == KITH_E_ABSENT)
-            fail("%s: record %llu, '%s', is not in the filter; nothing was removed", c.path,
+            fail("%s: record %llu, '%s', is not in the filter; nothing was removed", c.file.path,
                  (unsigned long long)(f->before + done + 1), text_of_key(f, done, key));
         if (status != KITH_OK)
-            fail("%s: record %llu, '%s': %s", c.path, (unsigned long long)(f->before + done + 1),
+            fail("%s: record %llu, '%s': %s", c.file.path, (unsigned long long)(f->before + done + 1),
                  text_of_key(f, done, key), kith_status_text(status));
         c.keys += f->n;
     }

@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,10 +14,8 @@
 
 #include "cli/commands.h"
 #include "cli/commands/full.h"
-#include "cli/files/filters.h"
-#include "cli/files/found.h"
+#include "cli/files/opened.h"
 #include "cli/output/json.h"
-#include "cli/files/lock.h"
 #include "cli/output/report.h"
 #include "cli/values.h"
 
@@ -58,42 +58,75 @@ static noreturn void fail_apply(const verb *v, const char *path_a, const kith_fi
 /* Kinds that store copies would store every key a second time, which is not what a user expects of a union. */
 static void check_given_once(const arguments *a, size_t which, const kith_filter *filter) {
     struct stat one, other;
-    if (!keeps_copies(filter) || found_stat(a->operands[which], &one) != 0)
+    if (!keeps_copies(filter) || stat(a->operands[which], &one) != 0)
         return;
     for (size_t i = 0; i < which; i++)
-        if (found_stat(a->operands[i], &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino)
+        if (stat(a->operands[i], &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino)
             fail("%s: given twice: filters of kind %s store copies, so each of its keys would be stored twice",
                  a->operands[which], kith_filter_kind_name(filter));
+}
+
+/* Returns whether both are one name in one folder (x, ./x). If it is a link that is switched meanwhile, the two must
+ * not become two files. */
+static bool is_same_name(const char *a, const char *b) {
+    char folders[2][PATH_MAX];
+    struct stat st[2];
+    const char *paths[] = {a, b}, *names[2];
+    for (int i = 0; i < 2; i++) {
+        const char *slash = strrchr(paths[i], '/');
+        names[i] = slash != NULL ? slash + 1 : paths[i];
+        int bytes = snprintf(folders[i], PATH_MAX, "%.*s.", (int)(names[i] - paths[i]), paths[i]);
+        if (bytes >= PATH_MAX || stat(folders[i], &st[i]) != 0)
+            return false;
+    }
+    return strcmp(names[0], names[1]) == 0 && st[0].st_dev == st[1].st_dev && st[0].st_ino == st[1].st_ino;
+}
+
+/* Opens an operand to read it. If it is the output, it is that: OUT is locked before it is read. */
+static filter_file open_operand(const arguments *a, size_t which, const filter_file *out, bool *is_out) {
+    *is_out = out->file != NULL && filter_of(out) != NULL && is_same_name(a->operands[which], out->path);
+    return *is_out ? *out : filter_file_read(a->operands[which], a);
+}
+
+static filter_file open_output(const arguments *a) {
+    bool is_read = false;
+    for (size_t i = 0; i < a->operand_count; i++)
+        is_read |= is_same_name(a->operands[i], a->output);
+    return filter_file_open(a->output, is_read ? KITH_FILE_CHANGE : KITH_FILE_REPLACE, KITH_FILE_LOCK_DEFAULT, a);
+}
+
+static kith_filter *copy_of(const filter_file *f) {
+    kith_filter *copy;
+    memory_check(f->a, kith_filter_file_bytes(filter_of(f)), f->path);
+    kith_status status = kith_filter_clone(filter_of(f), NULL, &copy);
+    if (status != KITH_OK)
+        fail_status(f->path, status);
+    return copy;
 }
 
 static int combine(const arguments *a, const verb *v) {
     if (a->output == NULL)
         fail("-o OUT is missing: the file for the result");
-    filter_check_output(a->output);
-    for (size_t i = 0; i < a->operand_count; i++)
-        filter_check_input(a->operands[i]);
-    int lock = LOCK_NONE;
-    const found_place *out = found_before(a->output);
-    if (out != NULL && found_exists(out))
-        lock = lock_acquire(a->output, a); /* before the operands are opened: OUT may be one of them */
-    const char *first = a->operands[0];
-    kith_filter *into = filter_open(first, KITH_OPEN_COPY, a);
-    for (size_t i = 1; i < a->operand_count; i++) {
-        const char *path = a->operands[i];
-        kith_filter *from = filter_open(path, KITH_OPEN_DEFAULT, a);
-        filters_check_alike(v->name, v->capability, first, into, path, from);
-        check_given_once(a, i, from);
-        kith_status status = v->apply(into, from);
-        if (status != KITH_OK)
-            fail_apply(v, first, into, path, from, status);
-        filter_close(from);
+    filter_file out = open_output(a);
+    kith_filter *into = NULL;
+    for (size_t i = 0; i < a->operand_count; i++) {
+        bool is_out;
+        filter_file from = open_operand(a, i, &out, &is_out);
+        if (i == 0) {
+            into = copy_of(&from);
+        } else {
+            filters_check_alike(v->name, v->capability, a->operands[0], into, from.path, filter_of(&from));
+            check_given_once(a, i, filter_of(&from));
+            kith_status status = v->apply(into, filter_of(&from));
+            if (status != KITH_OK)
+                fail_apply(v, a->operands[0], into, from.path, filter_of(&from), status);
+        }
+        if (!is_out)
+            filter_file_close(&from);
     }
-    if (lock == LOCK_NONE)
-        lock = lock_acquire_for_save(a->output, a);
     full_note_rate(a->output, into, false);
-    filter_save(into, a->output);
-    lock_release(lock);
-    kith_filter_free(into);
+    filter_file_save(&out, into);
+    filter_file_close(&out);
     return EXIT_FOUND;
 }
 
@@ -155,8 +188,8 @@ static double union_keys(const arguments *a, const kith_filter *fa, const kith_f
 
 int command_compare(const arguments *a) {
     const char *const *paths = a->operands;
-    kith_filter *fa = filter_open(paths[0], KITH_OPEN_DEFAULT, a);
-    kith_filter *fb = filter_open(paths[1], KITH_OPEN_DEFAULT, a);
+    filter_file files[] = {filter_file_read(paths[0], a), filter_file_read(paths[1], a)};
+    const kith_filter *fa = filter_of(&files[0]), *fb = filter_of(&files[1]);
     filters_check_alike(COMPARE.name, COMPARE.capability, paths[0], fa, paths[1], fb);
     double keys_a = stats_must(paths[0], fa).keys_now, keys_b = stats_must(paths[1], fb).keys_now;
     memory_check(a, stats_must(paths[0], fa).file_bytes, "the comparison");
@@ -201,7 +234,7 @@ int command_compare(const arguments *a) {
                                          : second_in_first                  ? "the second may be a subset of the first"
                                                                             : "neither is a subset of the other");
     }
-    filter_close(fa);
-    filter_close(fb);
+    filter_file_close(&files[0]);
+    filter_file_close(&files[1]);
     return EXIT_FOUND;
 }

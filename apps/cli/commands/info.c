@@ -5,7 +5,7 @@
 #include <kith/filter.h>
 
 #include "cli/commands.h"
-#include "cli/files/filters.h"
+#include "cli/files/opened.h"
 #include "cli/output/json.h"
 #include "cli/input/recipe.h"
 #include "cli/server/dump.h"
@@ -17,6 +17,7 @@ typedef struct facts {
     kith_plan plan;
     kith_filter_stats stats;
     kith_hash hash;
+    const filter_file *file;
     const kith_filter *filter;
 } facts;
 
@@ -27,21 +28,20 @@ static const char *text_of_options(const kith_filter *filter, options_text text)
     return text;
 }
 
-static bool store_info(const facts *f, kith_store_info *info) {
-    const kith_store *store = filter_store(f->filter);
-    *info = (kith_store_info)KITH_STORE_INFO_INIT;
-    return store != NULL && kith_store_info_of(store, info) == KITH_OK;
+static bool store_info(const facts *f, kith_file_info *info) {
+    *info = filter_file_info(f->file);
+    return info->has_journal;
 }
 
 static void put_store_json(const facts *f) {
-    kith_store_info info;
+    kith_file_info info;
     if (!store_info(f, &info))
         return;
     json_open("store", '{');
     json_integer("sequence", info.sequence);
     json_integer("snapshot_sequence", info.snapshot_sequence);
     json_integer("generation", info.generation);
-    json_integer("snapshot_bytes", info.snapshot_bytes);
+    json_integer("snapshot_bytes", info.file_bytes);
     json_integer("journal_bytes", info.journal_bytes);
     json_integer("incomplete_bytes", info.cut_bytes);
     json_close('}');
@@ -120,7 +120,7 @@ static void put_keys(const facts *f) {
 }
 
 static void put_store_text(const facts *f) {
-    kith_store_info info;
+    kith_file_info info;
     value_text one, two;
     char text[160];
     if (!store_info(f, &info))
@@ -247,21 +247,22 @@ static bool put_dump(const arguments *a, const char *path, bool first) {
 /* Returns false, after a message on stderr, if the file cannot be read. */
 static bool put_file(const arguments *a, const char *path, bool first) {
     facts f = {.path = path, .plan = KITH_PLAN_INIT, .stats = KITH_FILTER_STATS_INIT};
-    kith_status status;
     reason_text reason;
+    filter_file file;
     if (redis_dump_is(path))
         return put_dump(a, path, first);
-    kith_filter *filter = filter_try_open(path, KITH_OPEN_DEFAULT, a, &status, reason);
-    if (filter == NULL) {
+    if (filter_file_try(&file, path, KITH_FILE_READ, KITH_FILE_LOCK_DEFAULT, a, reason) != KITH_OK) {
         note("%s: %s", path, reason);
         return false;
     }
-    status = kith_filter_plan_of(filter, &f.plan);
+    const kith_filter *filter = filter_of(&file);
+    kith_status status = kith_filter_plan_of(filter, &f.plan);
     if (status == KITH_OK)
         status = kith_filter_stats_of(filter, &f.stats);
     if (status != KITH_OK)
         fail_status(path, status);
     f.hash = kith_filter_hash(filter);
+    f.file = &file;
     f.filter = filter;
     if (a->json) {
         put_json(&f);
@@ -270,7 +271,7 @@ static bool put_file(const arguments *a, const char *path, bool first) {
             out("\n", 1);
         put_text(&f);
     }
-    filter_close(filter);
+    filter_file_close(&file);
     return true;
 }
 

@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/input/feed.h"
-#include "cli/files/filters.h"
+#include "cli/files/opened.h"
 #include "cli/input/key.h"
 #include "cli/output/json.h"
 #include "cli/input/recipe.h"
@@ -163,14 +163,14 @@ static void put_count(const query *q) {
     json_end();
 }
 
-static kith_filter *open_file(arguments *a) {
-    kith_filter *filter = filter_open(a->operands[0], KITH_OPEN_DEFAULT, a);
+static filter_file open_file(arguments *a) {
+    filter_file f = filter_file_read(a->operands[0], a);
     kith_plan plan = KITH_PLAN_INIT;
     value_text size;
-    if (a->verbose && kith_filter_plan_of(filter, &plan) == KITH_OK)
-        note("up to %s of memory for %s", text_of_size(plan.file_bytes, size), a->operands[0]);
-    recipe_apply(a->operands[0], filter, a);
-    return filter;
+    if (a->verbose && kith_filter_plan_of(filter_of(&f), &plan) == KITH_OK)
+        note("up to %s of memory for %s", text_of_size(plan.file_bytes, size), f.path);
+    recipe_apply(f.path, filter_of(&f), a);
+    return f;
 }
 
 int command_query(const arguments *a) {
@@ -183,12 +183,13 @@ int command_query(const arguments *a) {
     arguments by_recipe = *a;
     query q = {.a = &by_recipe};
     redis_address address = {0};
-    kith_filter *filter = NULL;
+    filter_file file = {.file = NULL};
     if (redis_is_address(a->operands[0])) {
         redis_address_read(a->operands[0], &address);
         q.server = redis_query_open(&address, &by_recipe);
     } else {
-        q.filter = filter = open_file(&by_recipe);
+        file = open_file(&by_recipe);
+        q.filter = filter_of(&file);
     }
     if (by_recipe.shape.fixed_bytes != 0 && !a->count && !a->quiet && out_is_terminal())
         fail("%s: its keys are binary records (--fixed), which are not printed to a terminal; -c counts them",
@@ -199,7 +200,7 @@ int command_query(const arguments *a) {
         look_up_inputs(&q);
     if (a->count && !a->quiet)
         put_count(&q);
-    filter_close(filter);
+    filter_file_close(&file);
     if (q.server != NULL)
         redis_query_close(q.server);
     redis_address_free(&address);

@@ -1,8 +1,7 @@
 /* repair.c: `kith repair`, which writes what can be saved of a damaged file to a new one, and says what is missing.
  *
- * The damaged file is only read. With --replace, the result takes its place: first as a plain file, which is replaced
- * as a whole. If it was a store, it is then made a store again. A crash at any point leaves the damaged store, a plain
- * file with everything that was saved, or the repaired store. */
+ * The damaged file is only read. With --replace, the result takes its place. A crash at any point leaves the damaged
+ * file, a plain file with everything that was saved, or the repaired store. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
@@ -15,13 +14,9 @@
 #include <kith/repair.h>
 
 #include "cli/commands.h"
-#include "cli/files/filters.h"
-#include "cli/files/found.h"
+#include "cli/files/opened.h"
 #include "cli/output/json.h"
-#include "cli/files/leftovers.h"
-#include "cli/files/lock.h"
 #include "cli/output/report.h"
-#include "cli/files/stores.h"
 #include "cli/values.h"
 
 typedef struct work {
@@ -221,43 +216,39 @@ static void put_json(const work *w) {
 
 static bool same_file(const char *a, const char *b) {
     struct stat one, other;
-    return found_stat(a, &one) == 0 && found_stat(b, &other) == 0 && one.st_dev == other.st_dev &&
-           one.st_ino == other.st_ino;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-static void check_paths(work *w) {
+static void check_paths(const work *w) {
     const arguments *a = w->a;
-    (void)found_file(w->from);
-    filter_check_input(w->from);
+    if (strcmp(w->from, "-") == 0)
+        fail("-: a filter must be a file, not standard input");
     if (a->replace && a->output != NULL)
         fail("-o and --replace contradict each other: --replace writes the result to %s itself", w->from);
-    if (w->to == NULL)
+    if (w->to == NULL || a->replace)
         return;
-    (void)found_file(w->to);
-    if (!a->replace && same_file(w->from, w->to))
+    if (same_file(w->from, w->to))
         fail("%s: is the damaged file; give another -o FILE, or use --replace instead of -o", w->to);
     if (a->json && strcmp(w->to, "-") == 0)
         fail("--json and -o - contradict each other: both use stdout");
-    filter_check_output(w->to);
 }
 
-static noreturn void fail_repair(const char *path, kith_status status) {
+static noreturn void fail_repair(const filter_file *f, kith_status status) {
     if (status == KITH_E_CORRUPT)
-        fail("%s: nothing can be saved: its header is damaged, or every page, or what remains is not valid", path);
+        fail("%s: nothing can be saved: its header is damaged, or every page, or what remains is not valid", f->path);
     if (status == KITH_E_TRUNCATED)
-        fail("%s: nothing can be saved: most of the file is missing", path);
-    fail_status(path, status);
+        fail("%s: nothing can be saved: most of the file is missing", f->path);
+    filter_file_must(f, status);
+    fail_status(f->path, status);
 }
 
-static void read_damaged(work *w) {
-    struct stat st;
-    if (found_stat(w->from, &st) == 0)
-        memory_check(w->a, (uint64_t)st.st_size, w->from);
+static void read_damaged(work *w, const filter_file *f) {
+    memory_check(w->a, filter_file_info(f).file_bytes, w->from);
     w->report = (kith_repair_report)KITH_REPAIR_REPORT_INIT;
     w->stats = (kith_filter_stats)KITH_FILTER_STATS_INIT;
-    kith_status status = kith_repair(found_path(w->from), NULL, &w->report, &w->filter);
+    kith_status status = kith_file_repair(f->file, &w->report, &w->filter);
     if (status != KITH_OK)
-        fail_repair(w->from, status);
+        fail_repair(f, status);
     kith_plan plan = KITH_PLAN_INIT;
     status = kith_filter_plan_of(w->filter, &plan);
     if (status == KITH_OK)
@@ -267,49 +258,38 @@ static void read_damaged(work *w) {
     w->rate = plan.rate;
 }
 
-static void replace_damaged(const work *w, int lock) {
-    if (w->report.is_store && w->report.journal == KITH_JOURNAL_FOREIGN)
+/* The result is a store if the damaged file was one, unless the user wants a plain file. */
+static void write_result(const work *w, filter_file *to) {
+    if (w->a->replace && w->report.journal == KITH_JOURNAL_FOREIGN)
         fail("%s: %s-journal belongs to another store, or is not a journal; move it away first, so that it is not "
              "replaced",
              w->from, w->from);
-    filter_save(w->filter, w->from);
-    leftovers_check();
-    if (w->report.is_store)
-        store_convert(w->from, w->a, w->a->plain, lock);
-    else
-        lock_release(lock);
-}
-
-static void write_result(const work *w, int lock) {
-    bool is_file = strcmp(w->to, "-") != 0 && !filter_is_stream(w->to);
-    if (w->a->replace) {
-        replace_damaged(w, lock);
-        return;
-    }
-    lock_release(lock);
-    if (w->report.is_store && !w->a->plain && is_file) {
-        store_create(w->to, w->filter, w->a, LOCK_NONE);
-        return;
-    }
-    lock = lock_acquire_for_save(w->to, w->a);
-    filter_save(w->filter, w->to);
-    lock_release(lock);
+    bool is_stream = to->file == NULL || filter_file_info(to).is_stream;
+    if (w->report.is_store && !is_stream)
+        filter_file_must(to, kith_file_set_journal(to->file, !w->a->plain));
+    filter_file_save(to, w->filter);
 }
 
 int command_repair(const arguments *a) {
     work w = {.a = a, .from = a->operands[0]};
     w.to = a->replace ? w.from : a->output;
     check_paths(&w);
-    int lock = lock_acquire_damaged(w.from, a, a->replace);
-    read_damaged(&w);
+    filter_file from =
+        filter_file_open(w.from, KITH_FILE_REPLACE, a->replace ? KITH_FILE_LOCK_DEFAULT : KITH_FILE_LOCK_IF_THERE, a);
+    read_damaged(&w, &from);
+    filter_file to = from;
+    if (w.to != NULL && !a->replace) {
+        filter_file_close(&from); /* a command holds one lock at a time, so that two cannot wait for each other */
+        to = filter_file_open(w.to, KITH_FILE_REPLACE, KITH_FILE_LOCK_COMMIT, a);
+    }
     if (w.to != NULL)
-        write_result(&w, lock);
-    else
-        lock_release(lock);
+        write_result(&w, &to);
     if (a->json)
         put_json(&w);
     else
         put_report(&w);
-    kith_filter_free(w.filter);
+    if (w.to == NULL)
+        kith_filter_free(w.filter);
+    filter_file_close(&to);
     return w.report.is_whole ? EXIT_FOUND : EXIT_NONE;
 }

@@ -4,16 +4,10 @@
 
 #include "cli/commands/state.h"
 
-#include <errno.h>
 #include <string.h>
 
-#include "cli/files/filters.h"
-#include "cli/files/found.h"
-#include "cli/files/leftovers.h"
-#include "cli/files/lock.h"
 #include "cli/input/recipe.h"
 #include "cli/output/report.h"
-#include "cli/files/stores.h"
 #include "cli/values.h"
 
 /* ---- the options of this run and of the first one ---- */
@@ -44,18 +38,6 @@ static void check_rate(const arguments *a, const kith_filter *state) {
              text_of_rate(plan.rate, has), text_of_rate(a->rate, wanted));
 }
 
-/* The secret key of a filter cannot be read. But two keys that give equal digests of two texts (128 bits in all) are
- * equal. */
-static bool has_key(const kith_filter *state, const kith_hash *hash) {
-    static const char *const texts[] = {"kith", "state"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        size_t bytes = strlen(texts[i]);
-        if (kith_filter_digest(state, texts[i], bytes) != kith_digest(hash, texts[i], bytes))
-            return false;
-    }
-    return true;
-}
-
 static void check_hash(const arguments *a, const kith_filter *state) {
     kith_hash hash = kith_filter_hash(state);
     bool keyed = hash.id == KITH_HASH_SIPHASH;
@@ -70,7 +52,7 @@ static void check_hash(const arguments *a, const kith_filter *state) {
         if (!keyed)
             fail("%s: it was created without a secret key, not with that of %s; omit --key-file, or use another file",
                  a->state, a->key_file);
-        if (!has_key(state, &given))
+        if (!kith_filter_has_hash(state, &given))
             fail("%s: it was created with another secret key than that of %s", a->state, a->key_file);
     }
     if (a->untrusted && !keyed)
@@ -85,94 +67,37 @@ static void check(const arguments *a, const kith_filter *state) {
 
 /* ---- the file ---- */
 
-/* Returns true in the first run, which needs -p to create the state. */
-static bool is_absent(const arguments *a) {
-    if (found_exists(found_before(a->state)))
-        return false;
-    if (a->rate == 0)
-        fail("%s: no such file; give -p RATE to create it", a->state);
-    return true;
+/* Ends the tool if the keys come from another place than in earlier runs; with --field-changed, notes it. */
+static void check_place(const filter_file *f) {
+    kith_filter *edited;
+    if (recipe_same_place(f->path, filter_of(f), f->a))
+        return;
+    filter_file_must(f, kith_file_edit(f->file, &edited));
+    recipe_update_place(f->path, edited, f->a);
 }
 
-static void begin(const uniq_state *s, const arguments *a) {
-    kith_status status = kith_store_begin(s->store);
-    if (status != KITH_OK)
-        fail_status(a->state, status);
-}
-
-void state_open(uniq_state *s, arguments *a) {
-    *s = (uniq_state){.lock = LOCK_NONE};
+filter_file state_open(arguments *a) {
+    filter_file f;
+    reason_text reason;
     if (strcmp(a->state, "-") == 0)
         fail("--state -: the state must be a file, not standard output");
-    if (filter_is_stream(a->state))
-        filter_check_input(a->state); /* ends the tool: a state must be readable later */
-    filter_check_output(a->state);
-    (void)is_absent(a); /* checked before locking: no lock file is created if the run cannot start */
-    s->lock = lock_acquire(a->state, a);
-    s->exists = !is_absent(a);
-    if (!s->exists)
-        return;
-    s->store = a->field_changed ? NULL : store_held(a->state); /* notes are not written to a journal */
-    if (s->store != NULL)
-        s->filter = (kith_filter *)(uintptr_t)kith_store_filter(s->store);
-    else
-        s->filter = filter_open(a->state, KITH_OPEN_COPY, a);
-    filter_check_adds(a->state, s->filter);
-    recipe_apply(a->state, s->filter, a);
-    recipe_same_place(a->state, s->filter, a);
-    check(a, s->filter);
-    s->is_saved = true;
-    if (s->store != NULL)
-        begin(s, a);
-}
-
-/* From now on the state is in a store. */
-static void move_to_store(uniq_state *s, kith_store *store, const arguments *a) {
-    kith_filter_free(s->filter);
-    s->store = store;
-    s->filter = (kith_filter *)(uintptr_t)kith_store_filter(store);
-    filter_limit(s->filter, a, s->beside);
-}
-
-static void create(uniq_state *s, const arguments *a) {
-    if (found_exists(found_before(a->state))) /* other commands create a new file without locking it */
-        fail("%s: another program created it in the meantime; it is left unchanged, without the lines of this run",
-             a->state);
-    if (a->no_lock) {
-        filter_save(s->filter, a->state);
-    } else {
-        kith_store *store = store_create_held(a->state, s->filter, a, s->lock);
-        s->lock = LOCK_OF_STORE;
-        move_to_store(s, store, a);
-    }
-    s->is_saved = true;
-}
-
-static void commit(const uniq_state *s, const arguments *a) {
-    hold_signals();
-    errno = 0;
-    kith_status status = kith_store_commit(s->store);
+    kith_file_mode mode = a->rate == 0 ? KITH_FILE_CHANGE : KITH_FILE_CHANGE_OR_CREATE;
+    kith_status status = filter_file_try(&f, a->state, mode, KITH_FILE_LOCK_DEFAULT, a, reason);
     if (status != KITH_OK)
-        fail_status(a->state, status);
+        fail("%s: %s%s", a->state, reason,
+             status == KITH_E_NO_FILE && a->rate == 0 ? "; give -p RATE to create it" : "");
+    const kith_filter *filter = filter_of(&f);
+    if (filter == NULL)
+        return f;
+    filter_check_adds(a->state, filter);
+    recipe_apply(a->state, filter, a);
+    check_place(&f);
+    check(a, filter);
+    return f;
 }
 
-void state_sync(uniq_state *s, const arguments *a, bool is_last) {
-    if (!s->is_saved) {
-        create(s, a);
-    } else if (s->store != NULL) {
-        commit(s, a);
-    } else {
-        filter_save(s->filter, a->state);
-        if (store_held(a->state) != NULL) /* --field-changed: the notes have been written */
-            move_to_store(s, store_held(a->state), a);
-    }
-    leftovers_check();
-    if (s->store != NULL && !is_last)
-        begin(s, a);
-}
-
-void state_close(uniq_state *s) {
-    lock_release(s->lock);
-    if (s->store == NULL)
-        kith_filter_free(s->filter);
+void state_begin(const filter_file *state, kith_filter *filter) {
+    filter_file_must(state, kith_file_replace(state->file, filter));
+    if (!state->a->no_lock)
+        filter_file_must(state, kith_file_set_journal(state->file, true));
 }

@@ -33,7 +33,7 @@
 #include "cli/commands/choose.h"
 #include "cli/commands.h"
 #include "cli/input/feed.h"
-#include "cli/files/filters.h"
+#include "cli/files/opened.h"
 #include "cli/commands/full.h"
 #include "cli/input/key.h"
 #include "cli/input/recipe.h"
@@ -47,9 +47,16 @@
 #define FIRST_LAYER_KEYS ((uint64_t)1 << 20)
 #define BITMAP_WORDS (INPUT_BATCH / 64)
 
+/* A filter that keys are added to: in a file, or only in memory. */
+typedef struct target {
+    kith_file *file;  /* NULL: in memory */
+    bool has_journal; /* adds of known keys would only make it longer */
+    kith_filter *own;
+} target;
+
 typedef struct work {
     const arguments *a;
-    kith_filter *drop; /* -D */
+    filter_file drop; /* -D */
     uint64_t lines_in, lines_out;
 
     seen_budget budget; /* exact */
@@ -58,12 +65,12 @@ typedef struct work {
     atomic_bool readers_full;
     uint64_t readers_marked; /* records processed before it was full; valid once readers_full is set */
 
-    kith_filter *filter, *again; /* -p */
-    uniq_state state;            /* where the filter is kept */
-    bool is_changed;             /* the filter is not as it was saved */
-    bool is_over;                /* all records were passed */
-    kith_filter *hasher;         /* NULL, or an empty filter that computes the digests: see begin_digests() */
-    kith_hash hash;              /* of a new filter, or of the exact set */
+    target filter, again; /* -p */
+    filter_file state;    /* where the filter is kept */
+    bool is_first;        /* there was no earlier run */
+    bool is_changed;      /* the filter is not as it was saved */
+    kith_filter *hasher;  /* NULL, or an empty filter that computes the digests: see begin_digests() */
+    kith_hash hash;       /* of a new filter, or of the exact set */
     const char *filter_name;
 } work;
 
@@ -106,15 +113,21 @@ static void put_line(work *w, const char *line, size_t line_bytes) {
 
 /* ---- -D ---- */
 
+/* The pointer is valid until the filter is saved. */
+static const kith_filter *in(const target *t) {
+    return t->file != NULL ? kith_file_filter(t->file) : t->own;
+}
+
 /* Copies the records whose keys are not found in the -D filter to `records` and `digests`. Returns how many. */
 static size_t drop_known(const work *w, const input_record *from, const uint64_t *from_digests, size_t n,
                          input_record *records, uint64_t *digests) {
     uint64_t asked[INPUT_BATCH], known[BITMAP_WORDS];
+    const kith_filter *drop = filter_of(&w->drop);
     if (n == 0)
         return 0;
     for (size_t i = 0; i < n; i++)
-        asked[i] = kith_filter_digest(w->drop, from[i].key, from[i].key_bytes);
-    kith_filter_has_many(w->drop, asked, n, known);
+        asked[i] = kith_filter_digest(drop, from[i].key, from[i].key_bytes);
+    kith_filter_has_many(drop, asked, n, known);
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         if (kith_bitmap_get(known, i))
@@ -258,14 +271,14 @@ static kith_plan plan_must(const kith_filter *filter, const char *name) {
 }
 
 static noreturn void fail_full(const work *w, const kith_filter *filter) {
-    full_cause cause = full_because(filter, w->state.exists ? UINT64_MAX : w->lines_in);
+    full_cause cause = full_because(filter, w->is_first ? w->lines_in : UINT64_MAX);
     if (cause != FULL_OVERFLOW)
         fail_no_overflow(w->filter_name, filter, cause);
     value_text limit, given;
     uint64_t capacity = kith_filter_capacity(filter);
     const char *keys = capacity == 1 ? "key" : "keys";
     text_of_integer(capacity, limit);
-    if (w->state.exists)
+    if (!w->is_first)
         fail(
             "%s: more than %s distinct %s, its capacity. Start another state with a larger -n, or without -n to let it "
             "grow.",
@@ -291,32 +304,29 @@ static bool is_repeat(batch_set *r, const uint64_t *batch, size_t place) {
     return false;
 }
 
-/* Adds to a filter or, if it is that of a store, to the store. */
-static kith_status add_many(const work *w, kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *was_new,
-                            size_t *done) {
-    return filter == w->filter && w->state.store != NULL
-               ? kith_store_add_many(w->state.store, digests, n, was_new, done)
-               : kith_filter_add_many(filter, digests, n, was_new, done);
+static kith_status add_many(const target *t, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+    return t->file != NULL ? kith_file_add_many(t->file, digests, n, was_new, done)
+                           : kith_filter_add_many(t->own, digests, n, was_new, done);
 }
 
-static kith_status remove_many(const work *w, kith_filter *filter, const uint64_t *digests, size_t n) {
-    return filter == w->filter && w->state.store != NULL ? kith_store_remove_many(w->state.store, digests, n, NULL)
-                                                         : kith_filter_remove_many(filter, digests, n, NULL);
+static kith_status remove_many(const target *t, const uint64_t *digests, size_t n) {
+    return t->file != NULL ? kith_file_remove_many(t->file, digests, n, NULL)
+                           : kith_filter_remove_many(t->own, digests, n, NULL);
 }
 
-/* Adds the keys that are not in the filter of a store, for kinds that ignore repeats. The others would only make the
+/* Adds the keys that are not in a filter with a journal, for kinds that ignore repeats. The others would only make the
  * journal longer. */
-static kith_status add_to_journal(const work *w, const uint64_t *digests, size_t n, uint64_t *was_new) {
+static kith_status add_to_journal(const target *t, const uint64_t *digests, size_t n, uint64_t *was_new) {
     uint64_t known[BITMAP_WORDS], added[BITMAP_WORDS], unknown[INPUT_BATCH];
     size_t places[INPUT_BATCH], count = 0, done;
-    kith_filter_has_many(w->filter, digests, n, known);
+    kith_filter_has_many(in(t), digests, n, known);
     memset(was_new, 0, (n + 63) / 64 * sizeof *was_new);
     for (size_t i = 0; i < n; i++) {
         unknown[count] = digests[i];
         places[count] = i;
         count += !kith_bitmap_get(known, i);
     }
-    kith_status status = kith_store_add_many(w->state.store, unknown, count, added, &done);
+    kith_status status = add_many(t, unknown, count, added, &done);
     for (size_t i = 0; i < done; i++)
         if (kith_bitmap_get(added, i))
             was_new[places[i] / 64] |= UINT64_C(1) << (places[i] % 64);
@@ -328,12 +338,11 @@ static kith_status add_to_journal(const work *w, const uint64_t *digests, size_t
  * batch is looked up, repeats within it are left out, and the remaining keys are added with one call. One of these may
  * still be found when it is added, as a false positive caused by an earlier key of the batch; the copy that was then
  * stored is removed again. The result is the same as for adding one key at a time. */
-static kith_status add_unknown(const work *w, kith_filter *filter, const uint64_t *digests, size_t n,
-                               uint64_t *was_new) {
+static kith_status add_unknown(const target *t, const uint64_t *digests, size_t n, uint64_t *was_new) {
     uint64_t known[BITMAP_WORDS], added[BITMAP_WORDS], unknown[INPUT_BATCH], copies[INPUT_BATCH];
     size_t places[INPUT_BATCH], count = 0;
     batch_set seen_here = {{0}};
-    kith_filter_has_many(filter, digests, n, known);
+    kith_filter_has_many(in(t), digests, n, known);
     memset(was_new, 0, (n + 63) / 64 * sizeof *was_new);
     for (size_t i = 0; i < n; i++) {
         if (kith_bitmap_get(known, i))
@@ -344,7 +353,7 @@ static kith_status add_unknown(const work *w, kith_filter *filter, const uint64_
     }
     for (size_t at = 0; at < count;) {
         size_t done, copy_count = 0;
-        kith_status status = add_many(w, filter, unknown + at, count - at, added, &done);
+        kith_status status = add_many(t, unknown + at, count - at, added, &done);
         for (size_t i = 0; i < done; i++) {
             size_t place = places[at + i];
             if (kith_bitmap_get(added, i))
@@ -353,7 +362,7 @@ static kith_status add_unknown(const work *w, kith_filter *filter, const uint64_
                 copies[copy_count++] = unknown[at + i];
         }
         at += done;
-        kith_status removed = remove_many(w, filter, copies, copy_count);
+        kith_status removed = remove_many(t, copies, copy_count);
         if (removed != KITH_OK)
             return removed;
         if (status == KITH_E_COPIES)
@@ -367,12 +376,12 @@ static kith_status add_unknown(const work *w, kith_filter *filter, const uint64_
 }
 
 /* Adds one by one: for layers of a kind that stores copies, from which a copy cannot always be removed again. */
-static kith_status add_each(const work *w, kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *was_new) {
+static kith_status add_each(const target *t, const uint64_t *digests, size_t n, uint64_t *was_new) {
     memset(was_new, 0, (n + 63) / 64 * sizeof *was_new);
     for (size_t i = 0; i < n; i++) {
-        if (kith_filter_has_many(filter, &digests[i], 1, NULL) != 0)
+        if (kith_filter_has_many(in(t), &digests[i], 1, NULL) != 0)
             continue;
-        kith_status status = add_many(w, filter, &digests[i], 1, NULL, NULL);
+        kith_status status = add_many(t, &digests[i], 1, NULL, NULL);
         if (status != KITH_OK)
             return status;
         was_new[i / 64] |= UINT64_C(1) << (i % 64);
@@ -380,28 +389,28 @@ static kith_status add_each(const work *w, kith_filter *filter, const uint64_t *
     return KITH_OK;
 }
 
-static void add_new(const work *w, kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *was_new) {
-    uint32_t can = kith_filter_capabilities(filter);
-    bool in_store = filter == w->filter && w->state.store != NULL;
-    kith_status status = (can & KITH_CAN_COPIES) != 0 && (can & KITH_CAN_GROW) != 0
-                             ? add_each(w, filter, digests, n, was_new)
-                         : (can & KITH_CAN_COPIES) != 0 ? add_unknown(w, filter, digests, n, was_new)
-                         : in_store                     ? add_to_journal(w, digests, n, was_new)
-                                                        : kith_filter_add_many(filter, digests, n, was_new, NULL);
+static void add_new(const work *w, const target *t, const uint64_t *digests, size_t n, uint64_t *was_new) {
+    uint32_t can = kith_filter_capabilities(in(t));
+    kith_status status = (can & KITH_CAN_COPIES) != 0 && (can & KITH_CAN_GROW) != 0 ? add_each(t, digests, n, was_new)
+                         : (can & KITH_CAN_COPIES) != 0 ? add_unknown(t, digests, n, was_new)
+                         : t->has_journal               ? add_to_journal(t, digests, n, was_new)
+                                                        : add_many(t, digests, n, was_new, NULL);
     if (status == KITH_E_FULL)
-        fail_full(w, filter);
+        fail_full(w, in(t));
     if (status == KITH_E_TOO_LARGE)
         fail_growth(w->a, w->filter_name);
+    if (status != KITH_OK && t->file != NULL)
+        filter_file_must(&w->state, status);
     if (status != KITH_OK)
         fail_status(w->filter_name, status);
 }
 
 static void pass_filter(work *w, const input_record *records, const uint64_t *digests, size_t n) {
     uint64_t was_new[BITMAP_WORDS];
-    add_new(w, w->filter, digests, n, was_new);
+    add_new(w, &w->filter, digests, n, was_new);
     for (size_t i = 0; i < (n + 63) / 64; i++)
         w->is_changed |= was_new[i] != 0;
-    if (w->again == NULL) {
+    if (w->again.own == NULL) {
         for (size_t i = 0; i < n; i++)
             if (kith_bitmap_get(was_new, i))
                 put_line(w, records[i].line, records[i].line_bytes);
@@ -414,7 +423,7 @@ static void pass_filter(work *w, const input_record *records, const uint64_t *di
         repeats[repeat_count] = digests[i];
         repeat_count += !kith_bitmap_get(was_new, i);
     }
-    add_new(w, w->again, repeats, repeat_count, was_new);
+    add_new(w, &w->again, repeats, repeat_count, was_new);
     for (size_t i = 0; i < repeat_count; i++)
         if (kith_bitmap_get(was_new, i))
             put_line(w, records[places[i]].line, records[places[i]].line_bytes);
@@ -464,11 +473,11 @@ static kith_filter *new_filter(const arguments *a, const kith_hash *hash) {
     return filter;
 }
 
-/* The reader thread computes digests while a sync may move the filter to a store, or the store may map its snapshot
- * anew. So it uses the hash or, since the secret key of an existing state cannot be read, an empty filter with the
- * same hash. Its pages are never touched, so it needs no memory. */
+/* The reader thread computes digests while a sync may map the filter anew. So it uses the hash or, since the secret key
+ * of an existing state cannot be read, an empty filter with the same hash. Its pages are never touched, so it needs no
+ * memory. */
 static void begin_digests(work *w) {
-    kith_status status = w->state.exists ? kith_filter_create_like(w->filter, NULL, &w->hasher) : KITH_OK;
+    kith_status status = w->is_first ? KITH_OK : kith_filter_create_like(in(&w->filter), NULL, &w->hasher);
     if (status != KITH_OK)
         fail_status(w->a->state, status);
 }
@@ -480,8 +489,8 @@ static void sync_state(void *context) {
     out_sync();
     if (!w->is_changed)
         return;
-    state_sync(&w->state, w->a, w->is_over);
-    w->filter = w->state.filter;
+    filter_file_commit(&w->state);
+    w->filter.has_journal = filter_file_info(&w->state).has_journal;
     w->is_changed = false;
 }
 
@@ -490,29 +499,33 @@ static void begin_filter(work *w, arguments *a) {
         syncs_begin(a);
     w->filter_name = a->state != NULL ? a->state : "the filter";
     if (a->state != NULL)
-        state_open(&w->state, a);
-    w->filter = w->state.filter;
-    if (!w->state.exists) {
+        w->state = state_open(a);
+    w->filter.file = w->state.file;
+    w->is_first = w->state.file == NULL || filter_of(&w->state) == NULL;
+    if (w->is_first) {
         w->hash = a->state != NULL ? hash_asked(a) : secret_hash(a);
-        w->filter = new_filter(a, &w->hash);
+        w->filter.own = new_filter(a, &w->hash);
     }
-    kith_plan plan = plan_must(w->filter, w->filter_name);
+    if (w->is_first && a->state != NULL)
+        state_begin(&w->state, w->filter.own);
+    kith_plan plan = plan_must(in(&w->filter), w->filter_name);
     memory_check(a, plan.file_bytes * (1 + a->duplicates), w->filter_name);
-    bool grows = (kith_filter_capabilities(w->filter) & KITH_CAN_GROW) != 0;
+    bool grows = (kith_filter_capabilities(in(&w->filter)) & KITH_CAN_GROW) != 0;
     uint64_t share = grows ? feed_share(a) : feed_left(a, plan.file_bytes * (1 + a->duplicates));
-    w->state.beside = a->duplicates ? a->memory / 2 + share / 2 : grows ? share : 0;
-    if (a->state != NULL)
-        begin_digests(w);                        /* before the limit, because the filter for digests takes no memory */
-    filter_limit(w->filter, a, w->state.beside); /* the second filter inherits this limit */
+    uint64_t beside = a->duplicates ? a->memory / 2 + share / 2 : grows ? share : 0;
     feed_limit(a, share, NULL);
     if (a->state != NULL) {
-        w->state.filter = w->filter;
+        begin_digests(w); /* before the limit, because the filter for digests takes no memory */
+        filter_file_limit(&w->state, beside);
+        w->filter.has_journal = filter_file_info(&w->state).has_journal;
         w->is_changed = true; /* the first sync always writes: a new state, or other notes */
         syncs_use(sync_state, w);
         a->shape.attend = syncs_attend;
+    } else {
+        filter_limit(w->filter.own, a, beside);
     }
-    if (a->duplicates) {
-        kith_status status = kith_filter_create_like(w->filter, NULL, &w->again);
+    if (a->duplicates) { /* the second filter inherits the limit */
+        kith_status status = kith_filter_create_like(in(&w->filter), NULL, &w->again.own);
         if (status != KITH_OK)
             fail("%s", kith_status_text(status));
     }
@@ -556,17 +569,17 @@ static void check(const arguments *a) {
 }
 
 static void begin_drop(work *w) {
-    w->drop = filter_open(w->a->drop, KITH_OPEN_DEFAULT, w->a);
-    recipe_require(w->a->drop, w->drop, &w->a->shape);
+    w->drop = filter_file_read(w->a->drop, w->a);
+    recipe_require(w->a->drop, filter_of(&w->drop), &w->a->shape);
     value_text rate;
     note("a line whose key is not in %s may be dropped, with probability %s at most", w->a->drop,
-         text_of_rate(plan_must(w->drop, w->a->drop).rate, rate));
+         text_of_rate(plan_must(filter_of(&w->drop), w->a->drop).rate, rate));
 }
 
 static void pass(work *w, const input_record *records, const uint64_t *digests, size_t n) {
     input_record kept[INPUT_BATCH];
     uint64_t kept_digests[INPUT_BATCH];
-    if (w->drop != NULL) {
+    if (w->drop.file != NULL) {
         n = drop_known(w, records, digests, n, kept, kept_digests);
         records = kept;
         digests = kept_digests;
@@ -606,7 +619,7 @@ int command_uniq(const arguments *given) {
         begin_drop(&w);
     if (exact)
         w.hash = random_hash(a);
-    const kith_filter *hasher = a->state != NULL ? w.hasher : w.filter;
+    const kith_filter *hasher = a->state != NULL ? w.hasher : w.filter.own;
     feed *f = w.readers != NULL ? feed_open_marked("reading", a, &w.hash, mark_readers, &w)
                                 : feed_open("reading", a->operands, a->operand_count, a, hasher, &w.hash);
     while (feed_next(f))
@@ -619,16 +632,15 @@ int command_uniq(const arguments *given) {
         seen_free(w.seen);
     if (w.readers != NULL)
         seen_free(w.readers);
-    filter_close(w.drop);
+    filter_file_close(&w.drop);
     if (a->state != NULL) {
-        w.is_over = true;
         syncs_end();
-        full_note_rate(a->state, w.state.filter, w.state.store != NULL);
-        state_close(&w.state);
+        full_note_rate(a->state, in(&w.filter), w.filter.has_journal);
+        filter_file_close(&w.state);
     } else {
-        kith_filter_free(w.filter);
+        kith_filter_free(w.filter.own);
     }
     kith_filter_free(w.hasher);
-    kith_filter_free(w.again);
+    kith_filter_free(w.again.own);
     return w.lines_out > 0 ? EXIT_FOUND : EXIT_NONE;
 }

@@ -9,12 +9,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <kith/filter.h>
 
 #include "cli/commands/box.h"
 #include "cli/commands.h"
-#include "cli/files/filters.h"
+#include "cli/files/opened.h"
 #include "cli/output/json.h"
 #include "cli/server/dump.h"
 #include "cli/output/report.h"
@@ -28,40 +29,68 @@ _Static_assert(sizeof(verdict) <= BOX_RESULT_MAX, "a verdict does not fit into a
 typedef struct job {
     const arguments *a;
     const char *path;
-    filter_files files;
+    int file, journal; /* file is negative: it could not be opened, see `unopened` */
+    verdict unopened;
 } job;
 
 /* ---- in the box ---- */
 
 static void open_files(void *context) {
     job *j = context;
-    j->files = filter_files_open(j->path);
+    verdict *v = &j->unopened;
+    j->file = j->journal = -1;
+    v->status = strcmp(j->path, "-") == 0 ? KITH_E_IO : kith_file_descriptors(j->path, &j->file, &j->journal);
+    if (v->status == KITH_OK)
+        return;
+    j->file = -1;
+    (void)snprintf(v->reason, sizeof v->reason, "%s",
+                   strcmp(j->path, "-") == 0 ? "a filter must be a file, not standard input"
+                   : errno == EINVAL         ? "is not a regular file"
+                                             : text_of_failure(v->status, errno));
 }
 
 static void check_dump(job *j, verdict *v) {
     redis_dump dump;
-    v->status = redis_dump_read(j->files.file, j->a, &dump, v->reason) ? KITH_OK : KITH_E_CORRUPT;
+    v->status = redis_dump_read(j->file, j->a, &dump, v->reason) ? KITH_OK : KITH_E_CORRUPT;
     redis_dump_free(&dump);
 }
 
 static void check_filter(job *j, verdict *v) {
-    kith_filter *filter = filter_files_read(&j->files, KITH_OPEN_DEFAULT, j->a, &v->status, v->reason);
-    if (filter == NULL)
+    kith_file *file;
+    kith_file_error error = KITH_FILE_ERROR_INIT;
+    kith_file_options options = KITH_FILE_OPTIONS_INIT;
+    options.max_bytes = j->a->memory;
+    options.no_map = j->a->no_mmap;
+    options.error = &error;
+    v->status = kith_file_open_fd(j->file, j->journal, &options, &file);
+    if (v->status != KITH_OK) {
+        filter_file_explain(j->path, &error, j->a, v->reason);
         return;
+    }
+    j->file = j->journal = -1; /* they belong to the file */
     const char *reason = NULL;
-    v->status = kith_filter_check(filter, &reason);
+    v->status = kith_filter_check(kith_file_filter(file), &reason);
     if (v->status != KITH_OK)
         (void)snprintf(v->reason, sizeof v->reason, "%s", reason != NULL ? reason : kith_status_text(v->status));
-    filter_close(filter);
+    (void)kith_file_close(file);
+}
+
+static void close_files(const job *j) {
+    if (j->file >= 0)
+        (void)close(j->file);
+    if (j->journal >= 0)
+        (void)close(j->journal);
 }
 
 static void check(void *context, void *result) {
     job *j = context;
-    if (redis_dump_is_fd(j->files.file))
+    if (j->file < 0)
+        *(verdict *)result = j->unopened;
+    else if (redis_dump_is_fd(j->file))
         check_dump(j, result);
     else
         check_filter(j, result);
-    filter_files_close(&j->files);
+    close_files(j);
 }
 
 /* ---- in the tool ---- */

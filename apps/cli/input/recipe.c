@@ -237,21 +237,7 @@ static bool is_place(const char *name) {
     return false;
 }
 
-static void update_place(const char *path, kith_filter *filter, const recipe_notes *now) {
-    kith_note notes[64 + RECIPE_NOTES_MAX];
-    size_t count = 0;
-    for (size_t i = 0; i < kith_filter_note_count(filter); i++)
-        if (!is_place(kith_filter_note_at(filter, i).name))
-            notes[count++] = kith_filter_note_at(filter, i);
-    for (size_t i = 0; i < now->count; i++)
-        if (is_place(now->notes[i].name))
-            notes[count++] = now->notes[i];
-    kith_status status = kith_filter_set_notes(filter, notes, count);
-    if (status != KITH_OK)
-        fail_status(path, status);
-}
-
-void recipe_same_place(const char *path, kith_filter *filter, const arguments *a) {
+bool recipe_same_place(const char *path, const kith_filter *filter, const arguments *a) {
     recipe_notes now;
     recipe_notes_of(a, &now);
     const char *before[PLACE_COUNT], *after[PLACE_COUNT];
@@ -261,14 +247,28 @@ void recipe_same_place(const char *path, kith_filter *filter, const arguments *a
         after[i] = note_among(&now, PLACE_NAMES[i]);
         same = same && equal_or_absent(before[i], after[i]);
     }
-    if (same)
-        return;
     char was[200], is[200];
     describe_place(before, was, sizeof was);
     describe_place(after, is, sizeof is);
-    if (!a->field_changed)
+    if (!same && !a->field_changed)
         fail("%s: earlier runs read keys from %s, this run reads them from %s; if that is intended, give "
              "--field-changed",
              path, was, is);
-    update_place(path, filter, &now);
+    return same;
+}
+
+void recipe_update_place(const char *path, kith_filter *filter, const arguments *a) {
+    recipe_notes now;
+    recipe_notes_of(a, &now);
+    kith_note notes[64 + RECIPE_NOTES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < kith_filter_note_count(filter); i++)
+        if (!is_place(kith_filter_note_at(filter, i).name))
+            notes[count++] = kith_filter_note_at(filter, i);
+    for (size_t i = 0; i < now.count; i++)
+        if (is_place(now.notes[i].name))
+            notes[count++] = now.notes[i];
+    kith_status status = kith_filter_set_notes(filter, notes, count);
+    if (status != KITH_OK)
+        fail_status(path, status);
 }

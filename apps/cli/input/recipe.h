@@ -44,8 +44,11 @@ typedef struct recipe_notes {
 } recipe_notes;
 void recipe_notes_of(const arguments *a, recipe_notes *n);
 
-/* Ends the tool unless the options read keys from the place that the notes of the filter name. With --field-changed the
- * notes are updated instead. */
-void recipe_same_place(const char *path, kith_filter *filter, const arguments *a);
+/* Returns whether the options read keys from the place that the notes of the filter name. Without --field-changed, ends
+ * the tool if not. */
+bool recipe_same_place(const char *path, const kith_filter *filter, const arguments *a);
+
+/* Notes the place of these options. */
+void recipe_update_place(const char *path, kith_filter *filter, const arguments *a);
 
 #endif

@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/files/leftovers.h"
 #include "cli/output/plain.h"
 #include "cli/wake.h"
 
@@ -150,7 +149,7 @@ void report_no_notes(void) {
 }
 
 /* Uses a single write, so that lines of several processes do not mix. */
-static void print_message(const char *format, va_list arguments, const char *leftover) {
+static void print_message(const char *format, va_list arguments) {
     char line[4096];
     int used = command_name != NULL ? snprintf(line, sizeof line, "kith %s: ", command_name)
                                     : snprintf(line, sizeof line, "kith: ");
@@ -158,10 +157,6 @@ static void print_message(const char *format, va_list arguments, const char *lef
     int more = vsnprintf(line + at, sizeof line - at, format, arguments);
     if (more > 0)
         at += (size_t)more;
-    if (leftover != NULL && at < sizeof line) {
-        more = snprintf(line + at, sizeof line - at, " (the temporary file %s could not be removed)", leftover);
-        at += more > 0 ? (size_t)more : 0;
-    }
     if (at > sizeof line - 1)
         at = sizeof line - 1;
     plain_make(line); /* an error is always one line, also if a file name contains a newline */
@@ -176,7 +171,7 @@ void fail(const char *format, ...) {
     va_start(arguments, format);
     failing = true;
     out_flush();
-    print_message(format, arguments, leftovers_find());
+    print_message(format, arguments);
     va_end(arguments);
     finish(EXIT_ERROR);
 }
@@ -187,7 +182,7 @@ void note(const char *format, ...) {
         return;
     va_start(arguments, format);
     out_flush();
-    print_message(format, arguments, NULL);
+    print_message(format, arguments);
     va_end(arguments);
 }
 

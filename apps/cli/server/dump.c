@@ -10,15 +10,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/files/found.h"
 #include "cli/output/report.h"
 #include "cli/uninterrupted.h"
 
@@ -221,80 +218,10 @@ void redis_dump_add(redis_dump *dump, const redis_chunk *chunk) {
     dump->chunk_count++;
 }
 
-static void remove_file(void *path) {
-    (void)unlink(path);
-}
-
-static bool write_all(int fd, const char *bytes, size_t byte_count) {
-    while (byte_count > 0) {
-        ssize_t written = write(fd, bytes, byte_count);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return false;
-        bytes += written;
-        byte_count -= (size_t)written;
-    }
-    return true;
-}
-
-/* Returns the mode of the file that is replaced, or that of a new file. */
-static mode_t mode_of(const char *path) {
-    struct stat st;
-    if (found_stat(path, &st) == 0)
-        return st.st_mode & 07777;
-    mode_t mask = umask(0);
-    (void)umask(mask);
-    return 0666 & ~mask;
-}
-
-/* Writes a new file in the same folder, syncs it, renames it and syncs the folder. */
-static void replace(const redis_dump *dump, const char *path) {
-    char target[PATH_MAX], folder[PATH_MAX], base[PATH_MAX], temporary[PATH_MAX + 32];
-    (void)snprintf(target, sizeof target, "%s", found_path(path));
-    (void)snprintf(folder, sizeof folder, "%s", target);
-    (void)snprintf(base, sizeof base, "%s", target);
-    const char *in = dirname(folder);
-    (void)snprintf(temporary, sizeof temporary, "%s/.%.64s.kith-XXXXXX", in, basename(base));
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0)
-        fail_errno(path);
-    at_failure(remove_file, temporary);
-    if (!write_all(fd, dump->bytes, dump->byte_count) || fchmod(fd, mode_of(path)) != 0 || fsync(fd) != 0)
-        fail_errno(path);
-    if (close(fd) != 0 || rename(temporary, target) != 0)
-        fail_errno(path);
-    at_failure_forget();
-    int folder_fd = open_fully(in, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    if (folder_fd < 0 || fsync(folder_fd) != 0)
-        fail_errno(path);
-    (void)close(folder_fd);
-}
-
-static void write_stream(const redis_dump *dump, const char *path) {
-    int fd = open_fully(path, O_WRONLY | O_CLOEXEC | O_NOCTTY, 0);
-    if (fd < 0)
-        fail_errno(path);
-    if (isatty(fd))
-        fail("a dump is binary and is not written to a terminal; use -o FILE or a pipe");
-    if (!write_all(fd, dump->bytes, dump->byte_count) || close(fd) != 0)
-        fail_errno(path);
-}
-
-void redis_dump_save(redis_dump *dump, const char *path) {
+void redis_dump_save(redis_dump *dump, const filter_file *to) {
     put(dump->bytes + CHUNKS_AT, 8, dump->chunk_count);
     put(dump->bytes + BYTES_AT, 8, dump->byte_count + CHECKSUM_BYTES);
     uint64_t sum = checksum(dump->bytes, dump->byte_count);
     put(extend(dump, CHECKSUM_BYTES), CHECKSUM_BYTES, sum);
-    if (strcmp(path, "-") == 0) {
-        if (out_is_terminal())
-            fail("a dump is binary and is not written to a terminal; use -o FILE or a pipe");
-        out(dump->bytes, dump->byte_count);
-        out_flush();
-    } else if (found_before(path) == NULL) { /* filter_check_output() has found every regular file */
-        write_stream(dump, path);
-    } else {
-        hold_signals();
-        replace(dump, path);
-    }
+    filter_file_put(to, dump->bytes, dump->byte_count);
 }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/files/filters.h"
+#include "cli/files/opened.h"
 
 typedef enum redis_dump_type { REDIS_DUMP_BLOOM = 1, REDIS_DUMP_CUCKOO = 2 } redis_dump_type;
 
@@ -42,9 +42,8 @@ bool redis_dump_next(const redis_dump *dump, size_t *at, redis_chunk *chunk);
 void redis_dump_begin(redis_dump *dump, redis_dump_type type);
 void redis_dump_add(redis_dump *dump, const redis_chunk *chunk);
 
-/* Completes the dump and replaces a file as a whole, or ends the tool and leaves it unchanged. Signals are delayed from
- * then on. "-" is stdout. */
-void redis_dump_save(redis_dump *dump, const char *path);
+/* Completes the dump and replaces a file as a whole, or ends the tool and leaves it unchanged. */
+void redis_dump_save(redis_dump *dump, const filter_file *to);
 void redis_dump_free(redis_dump *dump);
 
 /* "Bloom filter" or "cuckoo filter" */

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/files/filters.h"
-#include "cli/files/lock.h"
+#include "cli/files/opened.h"
 #include "cli/server/dump.h"
 #include "cli/server/shards.h"
 #include "cli/server/slots.h"
@@ -25,7 +24,7 @@ typedef struct pull {
     const arguments *a;
     const redis_address *address;
     redis_link *link;
-    const char *output;
+    filter_file *to;
 } pull;
 
 /* Asks for the chunk at `cursor`. The reply is an array of `parts` elements, the last of which is the data. */
@@ -92,10 +91,8 @@ static void pull_filter(const pull *p) {
     kith_status status = kith_filter_view(bytes, total, KITH_OPEN_DEFAULT, NULL, &filter);
     if (status != KITH_OK)
         fail_status(p->address->text, status);
-    int lock = lock_acquire_for_save(p->output, p->a);
-    filter_save(filter, p->output);
-    lock_release(lock);
-    kith_filter_free(filter);
+    filter_file_save(p->to, filter);
+    filter_file_close(p->to); /* and the filter, whose memory this is */
     free(bytes);
 }
 
@@ -141,11 +138,8 @@ static void pull_redisbloom(const pull *p, redis_dump_type type) {
              p->address->text, name);
     /* The checksum of the end needs room that is not in the dump yet, so the check comes first. */
     check_unchanged(p, name, &dump);
-    int lock = lock_acquire_for_save(p->output, p->a);
-    if (lock == LOCK_OF_STORE)
-        fail("%s: is a store, and a dump of a RedisBloom filter cannot be one; give another -o FILE", p->output);
-    redis_dump_save(&dump, p->output);
-    lock_release(lock);
+    redis_dump_save(&dump, p->to);
+    filter_file_close(p->to);
     redis_dump_free(&dump);
 }
 
@@ -160,10 +154,8 @@ static noreturn void fail_string(const pull *p) {
 int command_pull(const arguments *a) {
     redis_address address;
     redis_address_read(a->operands[0], &address);
-    pull p = {.a = a, .address = &address, .output = a->output != NULL ? a->output : "-"};
-    filter_check_output(p.output);
-    if (strcmp(p.output, "-") == 0 && out_is_terminal())
-        fail("a filter is binary and is not written to a terminal; use -o FILE or a pipe");
+    filter_file to = filter_file_open(a->output != NULL ? a->output : "-", KITH_FILE_REPLACE, KITH_FILE_LOCK_COMMIT, a);
+    pull p = {.a = a, .address = &address, .to = &to};
     p.link = redis_link_open(&address, a);
     redis_type_name name;
     switch (redis_type_of(p.link, address.key, address.key_bytes, name)) {

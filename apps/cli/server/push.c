@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/files/filters.h"
+#include "cli/files/opened.h"
 #include "cli/input/recipe.h"
 #include "cli/server/dump.h"
 #include "cli/server/type.h"
@@ -70,16 +70,14 @@ static void check_no_build_options(const arguments *a) {
 
 static void push_file(const arguments *a, const char *path, const redis_address *address) {
     redis_dump dump = {0};
-    kith_filter *filter = NULL;
+    filter_file file = {.file = NULL};
     const void *bytes = NULL;
     size_t byte_count = 0;
     reason_text reason;
     if (!redis_dump_is(path)) {
-        filter = filter_open(path, KITH_OPEN_DEFAULT, a);
-        kith_status status = kith_filter_bytes(filter, &bytes, &byte_count);
-        if (status != KITH_OK)
-            fail_status(path, status);
-        redis_note_recipe(path, kith_filter_recipe(filter));
+        file = filter_file_read(path, a);
+        filter_file_must(&file, kith_file_bytes(file.file, &bytes, &byte_count));
+        redis_note_recipe(path, kith_filter_recipe(filter_of(&file)));
     } else if (!redis_dump_try_open(path, a, &dump, reason)) {
         fail("%s: %s", path, reason);
     }
@@ -88,7 +86,7 @@ static void push_file(const arguments *a, const char *path, const redis_address 
     redis_before_read(&before, link, address, a);
     redis_upload upload;
     redis_upload_begin(&upload, link, address->key, address->key_bytes);
-    if (filter != NULL)
+    if (file.file != NULL)
         redis_upload_block(&upload, bytes, byte_count);
     else
         redis_upload_dump(&upload, &dump);
@@ -96,7 +94,7 @@ static void push_file(const arguments *a, const char *path, const redis_address 
     redis_shards_remove(&before.shards, NULL, link, address);
     redis_shards_free(&before.shards);
     redis_link_close(link);
-    filter_close(filter);
+    filter_file_close(&file);
     redis_dump_free(&dump);
 }
 

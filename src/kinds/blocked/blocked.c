@@ -94,22 +94,12 @@ KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool com
     return set_bits;
 }
 
-/* As kithi_lanes_block_ops.product. */
+KITHI_INLINE unsigned bits_used(uint64_t word) {
+    return kithi_popcount(word);
+}
+
 KITHI_INLINE uint64_t block_product(const uint8_t *block, unsigned lanes) {
-    uint64_t products[2] = {1, 1}; /* of the first and of the last four words */
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < 8; i++) {
-        uint64_t word = kithi_load64(block + 8 * i);
-        unsigned set = kithi_popcount(word);
-        if (lanes == 16) {
-            unsigned upper = kithi_popcount(word >> 32);
-            set = (set - upper) * upper;
-        } else if (lanes == 4) {
-            set += kithi_popcount(kithi_load64(block + 8 * ++i));
-        }
-        products[i / 4] *= set;
-    }
-    return lanes == 16 ? kithi_mulhi(products[0] << 20, products[1] << 8) : products[0] * products[1];
+    return kithi_lanes_product(block, 1, lanes, bits_used);
 }
 
 /* ---- operations ----

@@ -5,30 +5,12 @@
 
 /* ---- crowded blocks: kithi_crowding_ops ---- */
 
-/* Returns how many bits of the block are set. */
 static unsigned KITHI_SET(block_used)(const uint8_t *block) {
-    unsigned used = 0;
-    for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i += 8)
-        used += kithi_popcount(kithi_load64(block + i));
-    return used;
+    return kithi_lanes_block_used(block, bits_used);
 }
 
-/* Returns the false-positive rate of keys that select this block: the product of the shares of bits that are set in
- * each lane. A lane is two words (4 lanes), one word (8) or half a word (16). */
 static double KITHI_SET(block_rate)(const uint8_t *block, unsigned lanes) {
-    double rate = 1;
-    for (unsigned at = 0; at < KITHI_LANES_BLOCK_BYTES; at += 8) {
-        uint64_t word = kithi_load64(block + at);
-        unsigned set = kithi_popcount(word);
-        if (lanes == 16) {
-            unsigned upper = kithi_popcount(word >> 32);
-            set = (set - upper) * upper;
-        } else if (lanes == 4) {
-            set += kithi_popcount(kithi_load64(block + (at += 8)));
-        }
-        rate *= (double)set;
-    }
-    return rate * (lanes == 8 ? 0x1p-48 : lanes == 4 ? 0x1p-28 : 0x1p-80); /* w^-lanes */
+    return kithi_lanes_block_rate(block, lanes, lanes == 8 ? 0x1p-48 : lanes == 4 ? 0x1p-28 : 0x1p-80, bits_used);
 }
 
 static const kithi_crowding_ops KITHI_SET(CROWDING) = {KITHI_SET(block_weight), KITHI_SET(block_used),

@@ -127,50 +127,20 @@ KITHI_INLINE unsigned block_least(const uint8_t *block, uint64_t digest, unsigne
 
 /* ---- crowded blocks ---- */
 
-/* Returns how many counters of the block are not 0. */
-static unsigned block_used(const uint8_t *block) {
-    unsigned used = 0;
-    for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i += 8)
-        used += kithi_counters_used(kithi_load64(block + i));
-    return used;
+KITHI_INLINE unsigned counters_used(uint64_t word) {
+    return kithi_counters_used(word);
 }
 
-/* Returns the false-positive rate of keys that select this block: the product of the shares of counters that are not 0
- * in each lane. A lane is two words (4 lanes), one word (8) or half a word (16). */
-static double block_rate(const uint8_t *block, unsigned lanes) {
-    unsigned lane_cells = KITHI_BLOCK_COUNTERS / lanes;
-    double rate = 1;
-    for (unsigned at = 0; at < KITHI_LANES_BLOCK_BYTES; at += 8) {
-        uint64_t word = kithi_load64(block + at);
-        if (lanes == 16) {
-            rate *= (double)kithi_counters_used(word & UINT32_MAX) * kithi_counters_used(word >> 32) /
-                    (lane_cells * lane_cells);
-            continue;
-        }
-        unsigned used = kithi_counters_used(word);
-        if (lanes == 4)
-            used += kithi_counters_used(kithi_load64(block + (at += 8)));
-        rate *= (double)used / lane_cells;
-    }
-    return rate;
-}
-
-/* As kithi_lanes_block_ops.product. */
 KITHI_INLINE uint64_t block_product(const uint8_t *block, unsigned lanes) {
-    uint64_t product = 1;
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < 8; i++) {
-        uint64_t word = kithi_load64(block + 8 * i);
-        unsigned used = kithi_counters_used(word);
-        if (lanes == 16) {
-            unsigned upper = kithi_counters_used(word >> 32);
-            used = (used - upper) * upper;
-        } else if (lanes == 4) {
-            used += kithi_counters_used(kithi_load64(block + 8 * ++i));
-        }
-        product *= used;
-    }
-    return product;
+    return kithi_lanes_product(block, KITHI_COUNTER_BITS, lanes, counters_used);
+}
+
+static unsigned block_used(const uint8_t *block) {
+    return kithi_lanes_block_used(block, counters_used);
+}
+
+static double block_rate(const uint8_t *block, unsigned lanes) {
+    return kithi_lanes_block_rate(block, lanes, lanes == 8 ? 0x1p-32 : lanes == 4 ? 0x1p-20 : 0x1p-48, counters_used);
 }
 
 /* ---- operations ----

@@ -236,17 +236,6 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
         stats->rate_now = pow(stats->rate_now, (double)g.k);
 }
 
-/* Returns whether all bits after the last counter are 0. */
-static bool spare_is_clear(const kith_filter *f) {
-    uint64_t first_bit = f->shape.cells * width_of(f);
-    uint8_t any = 0;
-    if (first_bit % 8 != 0)
-        any = (uint8_t)(f->body[first_bit / 8] >> (first_bit % 8));
-    for (uint64_t at = (first_bit + 7) / 8; at < f->head.body_bytes; at++)
-        any |= f->body[at];
-    return any == 0;
-}
-
 static const char *check(const kith_filter *f) {
     kithi_slices_geometry g = f->geometry.slices;
     uint64_t used = 0, count = f->head.count;
@@ -258,7 +247,7 @@ static const char *check(const kith_filter *f) {
     }
     if (used != f->head.fill)
         return "the number of counters in use is not what the header says";
-    if (!spare_is_clear(f))
+    if (!kithi_is_zero_from(f->body, f->shape.cells * width_of(f), f->head.body_bytes))
         return "a counter after the last cell is in use";
     if (!sums_agree)
         return "the counters of a slice do not add up to the count of keys";

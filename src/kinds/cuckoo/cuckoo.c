@@ -32,7 +32,7 @@
  * load is 0.875 (about 0.86 if they have only 4 bits). With b = 8 they are one bit longer, and the planned load is
  * 0.985. With b = 1, no more than about half of the slots can be filled, and the planner leaves far more of them empty
  * to make sure that all keys fit. With insert=walk the planned load is lower: about 0.93 for b = 4 and max = 500. It
- * follows from measured lengths of walks (plan/fit.c).
+ * follows from measured lengths of walks (docs/loads.md).
  *
  * A key can be stored 2b times, once in each of its slots. Copies of a key cannot be distinguished from other keys with
  * the same buckets and the same fingerprint. More than 2b such entries do not fit in the slots. With insert=search, the

@@ -51,7 +51,6 @@
 #define DIGEST_BITS 60         /* the most bits of a digest that select shard, first cell and fingerprint */
 #define SPREAD 6.0             /* a shard has space for the mean number of keys plus this many standard deviations */
 #define FIRST_UNSHARDED 2      /* this attempt and later ones have a single shard */
-#define LAST_ATTEMPT 3
 
 static const kith_option OPTIONS[] = {
     {"f", "0..32", "0", "fingerprint bits, 4 or more; 0: as many as the rate needs"},
@@ -99,7 +98,7 @@ static double shard_keys(const kithi_request *request, uint64_t shards) {
 static bool is_made(const kithi_request *request, uint64_t shards) {
     if (shards == 1)
         return request->attempt == 0 || (request->attempt == 1 && request->capacity >= KITHI_FUSE_LARGE_KEYS);
-    return request->attempt <= LAST_ATTEMPT;
+    return request->attempt <= KITHI_LAST_ATTEMPT;
 }
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -251,16 +250,6 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
         stats->cells_used += cell(f, i) != 0;
 }
 
-/* Returns whether all bits from number `bit` to the end of these bytes are 0. */
-static bool zero_from_bit(const uint8_t *bytes, uint64_t bit, uint64_t byte_count) {
-    uint8_t any = 0;
-    if (bit % 8 != 0)
-        any = (uint8_t)(bytes[bit / 8] >> (bit % 8));
-    for (uint64_t i = (bit + 7) / 8; i < byte_count; i++)
-        any |= bytes[i];
-    return any == 0;
-}
-
 static const char *check(const kith_filter *f) {
     const kithi_fuse_geometry *g = &f->geometry.fuse;
     uint64_t shards_with_keys = 0, used_bits = 8 * KITHI_FUSE_SEED_BYTES + kithi_fuse_shard_cells(g) * g->cell_bits;
@@ -270,9 +259,9 @@ static const char *check(const kith_filter *f) {
         const uint8_t *shard = f->body + i * g->shard_bytes;
         uint64_t seed = kithi_load64(shard);
         shards_with_keys += seed != 0;
-        if (seed == 0 && !zero_from_bit(shard, 0, g->shard_bytes))
+        if (seed == 0 && !kithi_is_zero(shard, g->shard_bytes))
             return "a shard without keys has a cell that is not zero";
-        if (!zero_from_bit(shard, used_bits, g->shard_bytes))
+        if (!kithi_is_zero_from(shard, used_bits, g->shard_bytes))
             return "a byte after the last cell of a shard is not zero";
     }
     if (shards_with_keys > f->head.count || (shards_with_keys == 0 && f->head.count != 0))

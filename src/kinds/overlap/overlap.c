@@ -27,7 +27,7 @@
  * bit differs from that of the key's code. So the rate is 2 * load / 2^(slot_bits-1). Without the lowest bit, it would
  * be twice as high.
  *
- * Filters are planned for a load of 0.945 at capacity (plan/fit.c), so a key takes about (log2(1/rate) + 2) * 1.06
+ * Filters are planned for a load of 0.945 at capacity (docs/loads.md), so a key takes about (log2(1/rate) + 2) * 1.06
  * bits. Fingerprints of 3 bits are planned for about 0.93, and those of 2 bits for 0.48 to 0.645.
  *
  * A key can be stored four times, once in each of its slots. Further keys with the same windows and the same

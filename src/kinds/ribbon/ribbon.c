@@ -67,7 +67,6 @@
 #define SPREAD 6.0             /* a shard has space for the mean number of keys plus this many standard deviations */
 #define STASH_KEYS 5           /* digests; with the two counts and the seed they fill the first 64 bytes of a shard */
 #define FIRST_UNSHARDED 2      /* this attempt and later ones have a single shard */
-#define LAST_ATTEMPT 3
 
 /* LOAD_i is the largest number of keys per slot at level i, and UNUSED_i is the share of the slots that stay unused at
  * this load. The shares were measured with ribbons of 64 slots, buckets of 128 starts and thresholds of 24 and 48.
@@ -130,7 +129,8 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
             return KITH_E_FINGERPRINT;
     while (request->capacity / g.shards > SHARD_KEYS_MAX)
         g.shards *= 2;
-    if (request->attempt > LAST_ATTEMPT || (g.shards == 1 && request->attempt != 0 && request->attempt != LAST_ATTEMPT))
+    if (request->attempt > KITHI_LAST_ATTEMPT ||
+        (g.shards == 1 && request->attempt != 0 && request->attempt != KITHI_LAST_ATTEMPT))
         return KITH_E_FULL;
     if (request->attempt >= FIRST_UNSHARDED)
         g.shards = 1;
@@ -140,7 +140,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     choose_slots(keys, &g);
     if (log2((double)kithi_ribbon_shard_slots(&g)) + log2((double)g.shards) + (double)g.bits > DIGEST_BITS)
         return KITH_E_DIGEST_BITS;
-    if (request->attempt >= LAST_ATTEMPT)
+    if (request->attempt >= KITHI_LAST_ATTEMPT)
         g.stash = request->capacity > STASH_KEYS ? request->capacity : STASH_KEYS;
     head->params[KITHI_PARAM_RIBBON_BITS] = g.bits;
     for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++)

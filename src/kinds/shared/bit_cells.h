@@ -172,9 +172,8 @@ static inline const char *kithi_bits_check(const kith_filter *f) {
         set += kithi_popcount(kithi_load64(f->body + at));
     if (set != f->head.fill)
         return "the number of bits set is not what the header says";
-    for (uint64_t bit = f->shape.cells; bit < 8 * f->head.body_bytes; bit++)
-        if ((f->body[bit / 8] >> (bit % 8) & 1) != 0)
-            return "a bit after the last cell is set";
+    if (!kithi_is_zero_from(f->body, f->shape.cells, f->head.body_bytes))
+        return "a bit after the last cell is set";
     if ((f->head.count == 0) != (f->head.fill == 0) || f->head.count > f->head.fill)
         return "the count of keys does not agree with the number of bits set";
     return NULL;

@@ -5,17 +5,6 @@
 
 #include "kinds/shared/cuckoo_search.h"
 
-/* Returns whether all bits between the last slot of a region and its stash are 0. */
-static bool spare_is_clear(const kith_filter *f, const uint8_t *region, uint64_t region_slots) {
-    uint64_t first_bit = region_slots * f->geometry.cf.slot_bits;
-    uint8_t any = 0;
-    if (first_bit % 8 != 0)
-        any = (uint8_t)(region[first_bit / 8] >> (first_bit % 8));
-    for (uint64_t at = (first_bit + 7) / 8; at < f->geometry.cf.stash_at; at++)
-        any |= region[at];
-    return any == 0;
-}
-
 /* Checks the stash of a region whose slots are valid. */
 static const char *check_stash(const kithi_cf_layout *layout, const kith_filter *f, const uint8_t *region) {
     const kithi_cf_geometry *g = &f->geometry.cf;
@@ -48,7 +37,7 @@ const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) 
                 return "a slot holds a code that no key can have there";
             used += code != 0;
         }
-        if (!spare_is_clear(f, region, region_slots))
+        if (!kithi_is_zero_from(region, region_slots * f->geometry.cf.slot_bits, f->geometry.cf.stash_at))
             return "a bit after the last slot of a region is set";
         const char *broken = check_stash(layout, f, region);
         if (broken != NULL)

@@ -162,6 +162,54 @@ KITHI_INLINE uint64_t kithi_lanes_weight(const uint8_t *block,
     return kithi_lanes_weight_of(product(block, lanes), cell_bits, lanes);
 }
 
+/* ---- the cells in use of a block ----
+ *
+ * A lane is two words (4 lanes), one word (8) or half a word (16). `used` returns the number of cells in use in a
+ * word. */
+
+typedef unsigned kithi_lanes_used(uint64_t word);
+
+/* Returns the number of cells in use. */
+KITHI_INLINE unsigned kithi_lanes_block_used(const uint8_t *block, kithi_lanes_used *used) {
+    unsigned sum = 0;
+    for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i += 8)
+        sum += used(kithi_load64(block + i));
+    return sum;
+}
+
+/* Returns the number of cells in use in the lane that begins at word *i or, with 16 lanes, the product of those of the
+ * two lanes in this word. Sets *i to the last word. */
+KITHI_INLINE unsigned kithi_lanes_used_at(const uint8_t *block, unsigned *i, unsigned lanes, kithi_lanes_used *used) {
+    uint64_t word = kithi_load64(block + 8 * *i);
+    unsigned here = used(word);
+    if (lanes == 16) {
+        unsigned upper = used(word >> 32);
+        return (here - upper) * upper;
+    }
+    return lanes == 4 ? here + used(kithi_load64(block + 8 * ++*i)) : here;
+}
+
+/* As kithi_lanes_block_ops.product. */
+KITHI_INLINE uint64_t kithi_lanes_product(const uint8_t *block, unsigned cell_bits, unsigned lanes,
+                                          kithi_lanes_used *used) {
+    uint64_t products[2] = {1, 1}; /* of the first and of the last four words */
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned half = i / 4;
+        products[half] *= kithi_lanes_used_at(block, &i, lanes, used);
+    }
+    return cell_bits == 1 && lanes == 16 ? kithi_mulhi(products[0] << 20, products[1] << 8) : products[0] * products[1];
+}
+
+/* Returns the false-positive rate of keys that select this block: the product of the shares of cells in use in each
+ * lane. `share` is lane_cells^-lanes. */
+KITHI_INLINE double kithi_lanes_block_rate(const uint8_t *block, unsigned lanes, double share, kithi_lanes_used *used) {
+    double product = 1;
+    for (unsigned i = 0; i < 8; i++)
+        product *= (double)kithi_lanes_used_at(block, &i, lanes, used);
+    return product * share;
+}
+
 /* Calls `operation` with the filter's number of lanes as a constant, so that it is compiled three times. The usual
  * number, 8, is tested first and takes no jump: an operation on one key is so short that each jump taken counts. */
 KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_operation *operation, const kithi_lanes_block_ops *ops,

@@ -125,6 +125,18 @@ static int take_lock(void *context, int lock, bool wait) {
     return wait ? flock(lock, LOCK_EX) : kithi_flock(lock, LOCK_EX | LOCK_NB);
 }
 
+static int may_write(void *context, int folder, const char *name) {
+    (void)context;
+    struct stat st;
+    if (name == NULL)
+        return faccessat(folder, ".", W_OK | X_OK, 0);
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : -1;
+    if (faccessat(folder, name, W_OK, 0) != 0)
+        return -1;
+    return (st.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) != 0 ? 0 : fail(-1, EACCES);
+}
+
 static void pause_ms(void *context, unsigned ms) {
     (void)context;
     struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
@@ -206,9 +218,9 @@ static int remove_file(void *context, int folder, const char *name) {
 
 /* MAP_NORESERVE: only the pages that are written need memory, so the kernel should map a file that is larger than the
  * memory, too. */
-static uint8_t *map_file(void *context, int file, size_t byte_count) {
+static uint8_t *map_file(void *context, int file, size_t byte_count, bool writable) {
     (void)context;
-    void *bytes = mmap(NULL, byte_count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
+    void *bytes = mmap(NULL, byte_count, PROT_READ | (writable ? PROT_WRITE : 0), MAP_PRIVATE | MAP_NORESERVE, file, 0);
     return bytes == MAP_FAILED ? NULL : bytes;
 }
 
@@ -237,6 +249,7 @@ const kithi_files kithi_files_system = {
     .lock = lock_file,
     .open_lock = open_lock,
     .take_lock = take_lock,
+    .may_write = may_write,
     .pause = pause_ms,
     .close = close_file,
     .size = file_size,

@@ -394,7 +394,10 @@ static void undo_publish(const struct target *t, const char *temp, const struct 
 /* Undoes an exchange that has displaced an unexpected file. If that is replaced by yet another one before this, the
  * other one keeps the name. */
 static bool exchange_back(const struct target *t, const char *temp, const struct stat *new_file) {
-    if (exchange(t, temp) && !is_named(t, temp, new_file))
+    t->guard->is_written = !exchange(t, temp);
+    if (t->guard->is_written)
+        return false;
+    if (!is_named(t, temp, new_file))
         (void)exchange(t, temp);
     return fail_unexpected(t);
 }
@@ -510,7 +513,7 @@ kith_status kithi_replace_file_parts(const char *path, const kithi_part *parts, 
 kith_status kithi_replace_file_at(int folder, const kithi_replacement *r) {
     if (r->guard == NULL)
         return replace_from(folder, r->name, false, r);
-    r->guard->is_other = false;
+    r->guard->is_other = r->guard->is_written = false;
     r->guard->left[0] = '\0';
     kith_status status = replace_from(folder, r->name, false, r);
     return r->guard->is_other ? KITH_E_REPLACED : status;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <kith/filter.h>
+#include <kith/file.h>
 
 #include "colliding.h"
 #include "core/late_seeds.h"
@@ -70,11 +71,11 @@ static void misbehave(int fd) {
         _exit(0);
 }
 
-kith_status __real_kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *allocator, kith_filter **filter);
-kith_status __wrap_kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *allocator, kith_filter **filter);
-kith_status __wrap_kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *allocator, kith_filter **filter) {
+kith_status __real_kith_file_open_fd(int fd, int journal, const kith_file_options *options, kith_file **file);
+kith_status __wrap_kith_file_open_fd(int fd, int journal, const kith_file_options *options, kith_file **file);
+kith_status __wrap_kith_file_open_fd(int fd, int journal, const kith_file_options *options, kith_file **file) {
     misbehave(fd);
-    return __real_kith_filter_open_fd(fd, flags, allocator, filter);
+    return __real_kith_file_open_fd(fd, journal, options, file);
 }
 
 /* ---- systems that are short of something ---- */
@@ -145,16 +146,20 @@ int __wrap_fstat64(int fd, struct stat64 *st) {
 }
 
 /* A checkpoint replaces FILE and its journal after the tool has opened FILE, and before it opens the journal. */
-ssize_t __real_readlinkat(int folder, const char *path, char *text, size_t bytes);
-ssize_t __wrap_readlinkat(int folder, const char *path, char *text, size_t bytes);
-ssize_t __wrap_readlinkat(int folder, const char *path, char *text, size_t bytes) {
+int __real_openat64(int folder, const char *path, int flags, ...);
+int __wrap_openat64(int folder, const char *path, int flags, ...);
+int __wrap_openat64(int folder, const char *path, int flags, ...) {
     static bool is_done;
-    if (is_planted("is_replaced") && !is_done) {
+    if (is_planted("is_replaced") && !is_done && strcmp(path, "s.kith-journal") == 0) {
         is_done = true;
         if (rename("next/s.kith", "s.kith") != 0 || rename("next/s.kith-journal", "s.kith-journal") != 0)
             _exit(3);
     }
-    return __real_readlinkat(folder, path, text, bytes);
+    va_list list;
+    va_start(list, flags);
+    mode_t mode = (flags & O_CREAT) != 0 ? (mode_t)va_arg(list, int) : 0;
+    va_end(list);
+    return __real_openat64(folder, path, flags, mode);
 }
 
 /* ---- an attacker who knows more than he can know ---- */
