@@ -269,9 +269,9 @@ KITHI_INLINE uint64_t add_for_lanes(const kithi_lanes_block_ops *ops, const kith
     return add_key_for_lanes(ops, args->writable, args->digest, lanes, args->was_new);
 }
 
-/* Adds the digests, or removes them if `removes` is true, until one fails. */
-KITHI_INLINE uint64_t change_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
-                                            unsigned lanes, bool removes) {
+/* Adds or, if `remove` is true, removes a batch, one key after the other. */
+KITHI_INLINE uint64_t change_many(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args, unsigned lanes,
+                                  bool remove) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;
     kithi_lanes_prefetch_first(f, digests, args->n);
@@ -279,12 +279,11 @@ KITHI_INLINE uint64_t change_many_for_lanes(const kithi_lanes_block_ops *ops, co
         if (args->n - i > KITHI_AHEAD)
             kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
         bool is_new = false;
-        kith_status status = removes ? remove_key_for_lanes(ops, f, digests[i], lanes)
-                                     : add_key_for_lanes(ops, f, digests[i], lanes, &is_new);
+        kith_status status = remove ? remove_key_for_lanes(ops, f, digests[i], lanes)
+                                    : add_key_for_lanes(ops, f, digests[i], lanes, &is_new);
         if (status != KITH_OK)
             return status;
-        if (!removes)
-            kithi_bitmap_set(args->bitmap, i, is_new);
+        kithi_bitmap_set(args->bitmap, i, is_new);
         ++*args->done;
     }
     return KITH_OK;
@@ -292,12 +291,12 @@ KITHI_INLINE uint64_t change_many_for_lanes(const kithi_lanes_block_ops *ops, co
 
 KITHI_INLINE uint64_t add_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
                                          unsigned lanes) {
-    return change_many_for_lanes(ops, args, lanes, false);
+    return change_many(ops, args, lanes, false);
 }
 
 KITHI_INLINE uint64_t remove_many_for_lanes(const kithi_lanes_block_ops *ops, const kithi_lanes_args *args,
                                             unsigned lanes) {
-    return change_many_for_lanes(ops, args, lanes, true);
+    return change_many(ops, args, lanes, true);
 }
 
 #define CELL_BITS KITHI_COUNTER_BITS
