@@ -95,18 +95,20 @@ static spread spread_of(double *values) {
 
 /* ---- stores ---- */
 
-static kith_store *create_store(const kith_filter_spec *spec, const kith_store_options *options) {
+static kith_file *create_store(const kith_filter_spec *spec, const kith_file_options *options) {
     kith_filter *filter;
-    kith_store *store;
+    kith_file *store;
     must(kith_filter_create(spec, &filter), "create");
-    must(kith_store_create(store_path, filter, options, &store), store_path);
-    kith_filter_free(filter);
+    must(kith_file_open(store_path, KITH_FILE_REPLACE, options, &store), store_path);
+    must(kith_file_replace(store, filter), store_path);
+    must(kith_file_set_journal(store, true), store_path);
+    must(kith_file_commit(store), store_path);
     return store;
 }
 
-static uint64_t journal_bytes(const kith_store *store) {
-    kith_store_info info = KITH_STORE_INFO_INIT;
-    must(kith_store_info_of(store, &info), "info");
+static uint64_t journal_bytes(const kith_file *store) {
+    kith_file_info info = KITH_FILE_INFO_INIT;
+    must(kith_file_info_of(store, &info), "info");
     return info.journal_bytes;
 }
 
@@ -114,26 +116,26 @@ static uint64_t journal_bytes(const kith_store *store) {
 
 /* Adds `adds` digests, `per_call` at a time. *bytes is set to what they take in the journal. Returns the seconds. */
 static double add_durably(const kith_filter_spec *spec, uint64_t adds, size_t per_call, uint64_t *bytes) {
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    kith_file_options options = KITH_FILE_OPTIONS_INIT;
     options.sync = per_call == 1 ? KITH_SYNC_OPERATIONS : KITH_SYNC_CALL;
     options.sync_operations = SYNC_EVERY;
-    options.checkpoint_bytes = options.close_bytes = KITH_STORE_NEVER;
-    kith_store *store = create_store(spec, &options);
+    options.checkpoint_bytes = options.close_bytes = KITH_FILE_NEVER;
+    kith_file *store = create_store(spec, &options);
     uint64_t before = journal_bytes(store), state = 1, digests[SYNC_EVERY];
     double start = now();
     for (uint64_t i = 0; i < adds; i += per_call) {
         for (size_t j = 0; j < per_call; j++)
             digests[j] = splitmix_next(&state);
-        must(per_call == 1 ? kith_store_add_digest(store, digests[0], NULL)
-                           : kith_store_add_many(store, digests, per_call, NULL, NULL),
+        must(per_call == 1 ? kith_file_add_digest(store, digests[0], NULL)
+                           : kith_file_add_many(store, digests, per_call, NULL, NULL),
              "add");
     }
-    must(kith_store_sync(store), "sync");
+    must(kith_file_commit(store), "sync");
     double took = now() - start;
     *bytes = journal_bytes(store) - before;
-    if (!kith_store_durable(store))
+    if (!kith_file_durable(store))
         die("durable adds", "not all adds are durable");
-    must(kith_store_close(store), "close");
+    must(kith_file_close(store), "close");
     return took;
 }
 
@@ -211,14 +213,14 @@ static void time_single_adds(const char *tool, uint64_t bytes) {
     spec.rate = .001;
     spec.bytes = bytes;
     for (size_t i = 0; i < sizeof RECORDS / sizeof *RECORDS; i++) {
-        kith_store_options options = KITH_STORE_OPTIONS_INIT;
+        kith_file_options options = KITH_FILE_OPTIONS_INIT;
         options.sync = KITH_SYNC_OPERATIONS;
-        options.checkpoint_bytes = options.close_bytes = KITH_STORE_NEVER;
-        kith_store *store = create_store(&spec, &options);
+        options.checkpoint_bytes = options.close_bytes = KITH_FILE_NEVER;
+        kith_file *store = create_store(&spec, &options);
         uint64_t state = 1;
         for (uint64_t j = 0; j < RECORDS[i]; j++)
-            must(kith_store_add_digest(store, splitmix_next(&state), NULL), "add");
-        must(kith_store_close(store), "close");
+            must(kith_file_add_digest(store, splitmix_next(&state), NULL), "add");
+        must(kith_file_close(store), "close");
         warm(store_path);
         double times[ROUNDS];
         for (int j = 0; j < ROUNDS; j++)

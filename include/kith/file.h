@@ -385,24 +385,6 @@ KITH_API KITH_MUST_USE kith_status kith_file_descriptors(const char *path, int *
 KITH_API KITH_MUST_USE kith_status kith_file_open_fd(int file, int journal, const kith_file_options *options,
                                                      kith_file **opened);
 
-/* ---- what replaces kith/store.h ----
- *
- *     kith_store_create                      open(REPLACE), replace(filter), set_journal(true), commit; if there must
- *                                            be no file yet: open(CREATE)
- *     kith_store_convert                     open(CHANGE), set_journal(true)
- *     kith_store_open, with KITH_STORE_READ  open(CHANGE), open(READ); kith_file_info.has_journal says what it is
- *     kith_store_open_fd                     kith_file_open_fd
- *     kith_store_close, close_plain          kith_file_close; set_journal(false) before it
- *     kith_store_add … remove_many           kith_file_add … remove_many
- *     kith_store_begin, commit, rollback     the same names; or options.sync = KITH_SYNC_COMMIT, which needs no begin
- *     kith_store_sync                        kith_file_commit
- *     kith_store_tick, checkpoint            the same names
- *     kith_store_replace                     kith_file_replace, commit (the filter then belongs to the file)
- *     kith_store_filter, has, refresh        the same names
- *     kith_store_durable, verify             the same names
- *     kith_store_info_of                     kith_file_info_of; snapshot_bytes is file_bytes
- *     options.lock                           none: the handle holds its lock from opening to closing */
-
 #ifdef __cplusplus
 }
 #endif

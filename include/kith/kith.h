@@ -12,7 +12,6 @@
 #include <kith/plan.h>
 #include <kith/repair.h>
 #include <kith/status.h>
-#include <kith/store.h>
 #include <kith/table.h>
 
 #endif

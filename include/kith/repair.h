@@ -89,7 +89,7 @@ typedef struct kith_repair_report {
 
 /* Reads the file at `path`, and FILE-journal if it is a store, and makes a filter of what can be saved. The filter is
  * in memory, can be changed, and is not the snapshot of a store. No file is changed. A file that is not damaged gives
- * the filter that kith_filter_open() or kith_store_open() gives.
+ * the filter that kith_filter_open() or kith_file_open() gives.
  *
  * The store must not be open for writing while it is read. This call takes no lock, because that is impossible on a
  * disk that is mounted read-only, as broken disks often are.

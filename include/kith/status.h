@@ -7,7 +7,7 @@
  *   - If the last step of a save fails, the sync of the folder, the new file may be in place already
  *     (kith_filter_save).
  *   - After a failed kith_builder_finish(), and after some failures of kith_builder_each(), no digests can be added.
- *   - A call for a store may have changed its files, and may make it read-only (see "Failures" in kith/store.h). It
+ *   - A call for a file with a journal may have changed it, and may make the handle read-only (see kith/file.h). It
  *     loses nothing that was acknowledged as durable.
  *
  * Results are returned through the last arguments, and are written only on success, unless the description of the call
@@ -79,7 +79,7 @@ extern "C" {
       "the key has the wrong size for this table, or is outside its universe, or a value was given to a bitset")       \
     X(30, E_CANCELLED, "cancelled by the caller")                                                                      \
     X(31, E_JOURNAL,                                                                                                   \
-      "the file is a store, which is opened together with its journal (kith_store_open); or that journal is missing, " \
+      "the file is a store, which is opened together with its journal (kith_file_open); or that journal is missing, "  \
       "or does not belong to the file")                                                                                \
     X(32, E_LOCKED, "another process or handle has the store open for writing")                                        \
     X(33, E_NOT_STORE, "the file is a plain filter, not a store")                                                      \

@@ -61,7 +61,7 @@ kith_status kith_file_error_of(const kith_file *f, kith_file_error *error) {
     return KITH_OK;
 }
 
-static void describe_store(const kith_store *s, kith_file_info *info) {
+static void describe_store(const kithi_store *s, kith_file_info *info) {
     info->journal_bytes = s->now.end.offset;
     info->sequence = s->now.end.sequence;
     info->synced = s->synced.sequence;
@@ -97,5 +97,5 @@ bool kith_file_durable(const kith_file *f) {
     assert(f != NULL);
     if (f->is_changed || f->failure != KITH_OK)
         return false;
-    return f->store == NULL || (kith_store_durable(f->store) && !f->store->in_batch);
+    return f->store == NULL || (kithi_store_durable(f->store) && !f->store->in_batch);
 }

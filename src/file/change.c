@@ -33,11 +33,11 @@ static bool has_open_operations(const kith_file *f) {
 /* Before operations are appended to the journal. With KITH_SYNC_CALL each call acknowledges its operations, so that the
  * journal must still be that of the file; otherwise a commit finds out. */
 static kith_status begin_operation(kith_file *f) {
-    kith_store *s = f->store;
+    kithi_store *s = f->store;
     if (s->in_batch)
         return KITH_OK;
     if (f->options.sync == KITH_SYNC_COMMIT)
-        return kith_store_begin(s);
+        return kithi_store_begin(s);
     if (f->options.sync != KITH_SYNC_CALL)
         return KITH_OK;
     kith_status status = kithi_file_check(f);
@@ -61,8 +61,8 @@ static kith_status change_many(kith_file *f, kithi_record_type type, const uint6
     if (kithi_store_writable(f->store) == KITH_OK)
         status = begin_operation(f);
     if (status == KITH_OK)
-        status = adds ? kith_store_add_many(f->store, digests, n, was_new, done)
-                      : kith_store_remove_many(f->store, digests, n, done);
+        status = adds ? kithi_store_add_many(f->store, digests, n, was_new, done)
+                      : kithi_store_remove_many(f->store, digests, n, done);
     return kithi_file_fail(f, status);
 }
 
@@ -173,7 +173,7 @@ kith_status kith_file_begin(kith_file *f) {
     kith_status status = writable(f);
     if (status != KITH_OK || f->whole != NULL || f->options.sync == KITH_SYNC_COMMIT)
         return status;
-    return kithi_file_fail(f, kith_store_begin(f->store));
+    return kithi_file_fail(f, kithi_store_begin(f->store));
 }
 
 kith_status kith_file_rollback(kith_file *f) {
@@ -182,7 +182,7 @@ kith_status kith_file_rollback(kith_file *f) {
         return kithi_file_fail(f, KITH_E_READONLY);
     if (f->store != NULL) {
         kithi_file_drop(f);
-        return f->store->in_batch ? kithi_file_fail(f, kith_store_rollback(f->store)) : KITH_OK;
+        return f->store->in_batch ? kithi_file_fail(f, kithi_store_rollback(f->store)) : KITH_OK;
     }
     if (!f->is_changed)
         return KITH_OK;

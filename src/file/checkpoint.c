@@ -35,13 +35,13 @@ static const kithi_store_mark NO_MARK = {.is_store = false}; /* for a plain file
 
 /* The callback for kithi_filter_write_marked(). */
 static kith_status write_snapshot(void *context, const kithi_part *parts, size_t count, bool secret) {
-    kith_store *s = context;
+    kithi_store *s = context;
     const kithi_replacement r = {s->snapshot_name, NULL, parts, count, secret, s->snapshot_guard};
     return s->files->replace(s->files->context, s->folder, &r);
 }
 
 /* Replaces FILE by the bytes of a filter, with this mark in the header. */
-static kith_status replace_snapshot(kith_store *s, kith_filter *filter, const kithi_store_mark *mark) {
+static kith_status replace_snapshot(kithi_store *s, kith_filter *filter, const kithi_store_mark *mark) {
     return kithi_filter_write_marked(filter, mark, write_snapshot, s);
 }
 
@@ -49,7 +49,7 @@ static kith_status replace_snapshot(kith_store *s, kith_filter *filter, const ki
  * again. But if the sync of the folder has failed, the name may still refer to the new file on the disk. After a power
  * cut the store would then have an empty journal instead of the one in use, or a snapshot with other content. So
  * this syncs the folder before the store goes on; if that fails, the store is read-only. Returns `status`. */
-static kith_status sync_restored_name(kith_store *s, kith_status status) {
+static kith_status sync_restored_name(kithi_store *s, kith_status status) {
     int error = errno;
     if (s->files->sync_folder(s->files->context, s->folder) != 0)
         (void)kithi_store_fail(s, status);
@@ -57,7 +57,7 @@ static kith_status sync_restored_name(kith_store *s, kith_status status) {
     return status;
 }
 
-static kith_status replace_journal(kith_store *s, const kithi_journal_head *head, const kith_filter *filter) {
+static kith_status replace_journal(kithi_store *s, const kithi_journal_head *head, const kith_filter *filter) {
     uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
     kithi_part part = {bytes, sizeof bytes};
     kithi_journal_head_write(bytes, head);
@@ -68,7 +68,7 @@ static kith_status replace_journal(kith_store *s, const kithi_journal_head *head
     return s->files->replace(s->files->context, s->folder, &r);
 }
 
-kith_status kithi_store_start_journal(kith_store *s, uint64_t base) {
+kith_status kithi_store_start_journal(kithi_store *s, uint64_t base) {
     kithi_journal_head head = s->now.journal.head;
     head.generation++;
     head.base = base;
@@ -98,7 +98,7 @@ kith_status kithi_store_start_journal(kith_store *s, uint64_t base) {
 }
 
 /* Maps the snapshot that was just written, in place of the old one. On failure nothing has changed. */
-static kith_status map_new_snapshot(kith_store *s) {
+static kith_status map_new_snapshot(kithi_store *s) {
     kithi_image image = s->now;
     kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &image.snapshot_file);
     if (status != KITH_OK)
@@ -114,7 +114,7 @@ static kith_status map_new_snapshot(kith_store *s) {
 
 /* ---- checkpoints ---- */
 
-static kith_status verify_snapshot(const kith_store *s) {
+static kith_status verify_snapshot(const kithi_store *s) {
     if (s->options.no_map) /* all bytes were verified when they were read into memory */
         return KITH_OK;
     uint8_t *map = s->files->map(s->files->context, s->now.snapshot_file, s->now.map_bytes, false);
@@ -128,7 +128,7 @@ static kith_status verify_snapshot(const kith_store *s) {
     return status;
 }
 
-kith_status kith_store_verify(const kith_store *s) {
+kith_status kithi_store_verify(const kithi_store *s) {
     assert(s != NULL);
     kith_status status = verify_snapshot(s);
     if (status == KITH_OK && kithi_filter_check(s->now.filter) != NULL)
@@ -136,7 +136,7 @@ kith_status kith_store_verify(const kith_store *s) {
     return status;
 }
 
-static kith_status checkpoint(kith_store *s) {
+static kith_status checkpoint(kithi_store *s) {
     kithi_store_mark mark = s->now.mark;
     mark.sequence = s->now.end.sequence;
     kith_status status = verify_snapshot(s);
@@ -147,7 +147,7 @@ static kith_status checkpoint(kith_store *s) {
     return status == KITH_OK ? kithi_store_start_journal(s, mark.sequence) : status;
 }
 
-kith_status kith_store_checkpoint(kith_store *s) {
+kith_status kithi_store_checkpoint(kithi_store *s) {
     assert(s != NULL);
     kith_status status = kithi_store_writable(s);
     if (status != KITH_OK)
@@ -159,12 +159,12 @@ kith_status kith_store_checkpoint(kith_store *s) {
     s->last_checkpoint_ms = s->files->now_ms(s->files->context);
     s->checkpoint_due_bytes = s->options.checkpoint_bytes;
     /* After a failure the next attempt is due when the journal has grown by checkpoint_bytes more. */
-    if (status != KITH_OK && s->now.end.offset <= KITH_STORE_NEVER - s->options.checkpoint_bytes)
+    if (status != KITH_OK && s->now.end.offset <= KITH_FILE_NEVER - s->options.checkpoint_bytes)
         s->checkpoint_due_bytes += s->now.end.offset;
     return status;
 }
 
-kith_status kithi_store_checkpoint_if_due(kith_store *s) {
+kith_status kithi_store_checkpoint_if_due(kithi_store *s) {
     if (s->in_batch || s->failure != KITH_OK || s->now.end.offset == s->now.journal.start.offset)
         return KITH_OK;
     bool is_due = s->now.end.offset > s->checkpoint_due_bytes ||
@@ -172,7 +172,7 @@ kith_status kithi_store_checkpoint_if_due(kith_store *s) {
                    s->files->now_ms(s->files->context) - s->last_checkpoint_ms >= s->options.checkpoint_ms);
     if (!is_due)
         return KITH_OK;
-    s->checkpoint_status = kith_store_checkpoint(s);
+    s->checkpoint_status = kithi_store_checkpoint(s);
     return s->checkpoint_status;
 }
 
@@ -181,7 +181,7 @@ kith_status kithi_store_checkpoint_if_due(kith_store *s) {
 /* Called after the replacement of FILE by other content or by a plain file has failed with `status`, or was not begun
  * because the snapshot is damaged. The journal does not belong to the new file, so if the replacement could not be
  * undone, the store becomes read-only. Otherwise the store goes on, after sync_restored_name(). Returns `status`. */
-static kith_status handle_failed_replacement(kith_store *s, kith_status status) {
+static kith_status handle_failed_replacement(kithi_store *s, kith_status status) {
     int error = errno;
     bool old_is_in_place =
         s->files->is_named(s->files->context, s->now.snapshot_file, s->folder, s->snapshot_name) == 1;
@@ -189,7 +189,7 @@ static kith_status handle_failed_replacement(kith_store *s, kith_status status) 
     return old_is_in_place ? sync_restored_name(s, status) : kithi_store_fail(s, status);
 }
 
-kith_status kith_store_replace(kith_store *s, kith_filter *filter) {
+kith_status kithi_store_replace(kithi_store *s, kith_filter *filter) {
     assert(s != NULL && filter != NULL);
     kith_status status = kithi_store_writable(s);
     if (status != KITH_OK)
@@ -213,7 +213,7 @@ kith_status kith_store_replace(kith_store *s, kith_filter *filter) {
     return status == KITH_OK ? KITH_OK : kithi_store_fail(s, status);
 }
 
-kith_status kith_store_close_plain(kith_store *s) {
+kith_status kithi_store_close_plain(kithi_store *s) {
     assert(s != NULL);
     kith_status status = kithi_store_writable(s);
     if (status != KITH_OK)
@@ -235,7 +235,7 @@ kith_status kith_store_close_plain(kith_store *s) {
 
 /* Sets *exists to whether there is a file with the name of the journal. Returns KITH_E_JOURNAL if that file is neither
  * a journal nor empty. */
-static kith_status check_journal_name(const kith_store *s, bool *exists) {
+static kith_status check_journal_name(const kithi_store *s, bool *exists) {
     int file;
     uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
     size_t got;
@@ -274,7 +274,7 @@ static bool is_no_store(kith_status status) {
 
 /* Returns whether FILE is a snapshot of the store with the id in this mark. If FILE cannot be read, this is not known,
  * and the result is true. */
-static bool may_be_snapshot(const kith_store *s, const kithi_store_mark *mark) {
+static bool may_be_snapshot(const kithi_store *s, const kithi_store_mark *mark) {
     kithi_image image = {.snapshot_file = -1};
     kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &image.snapshot_file);
     if (status != KITH_OK)
@@ -291,7 +291,7 @@ static bool may_be_snapshot(const kith_store *s, const kithi_store_mark *mark) {
  * `old_store` is true if FILE may be a store that cannot be opened. Its journal is then kept until FILE is replaced,
  * because a repair needs both. So FILE is first replaced by a plain file with the new content: a journal next to a
  * plain file is ignored, and can be replaced at any time. */
-static kith_status create_files(kith_store *s, kith_filter *filter, bool old_store) {
+static kith_status create_files(kithi_store *s, kith_filter *filter, bool old_store) {
     kithi_store_mark mark = {.is_store = true};
     bool journal_exists;
     kith_status status = check_journal_name(s, &journal_exists);
@@ -319,15 +319,15 @@ static kith_status create_files(kith_store *s, kith_filter *filter, bool old_sto
     return status;
 }
 
-kith_status kithi_store_start(kith_store *s, kith_filter *filter) {
+kith_status kithi_store_start(kithi_store *s, kith_filter *filter) {
     kith_status status = create_files(s, filter, false);
     return status == KITH_OK ? kithi_store_recover(s) : status;
 }
 
-kith_status kithi_store_fill(kith_store *s, kith_filter *filter) {
+kith_status kithi_store_fill(kithi_store *s, kith_filter *filter) {
     kith_status status = kithi_store_recover(s);
     if (status == KITH_OK)
-        return kith_store_replace(s, filter);
+        return kithi_store_replace(s, filter);
     if (is_no_store(status)) {
         status = create_files(s, filter, status != KITH_E_NO_FILE && status != KITH_E_NOT_STORE);
         if (status == KITH_OK)
@@ -337,11 +337,11 @@ kith_status kithi_store_fill(kith_store *s, kith_filter *filter) {
 }
 
 kith_status kithi_store_create_with(const kithi_files *files, const char *path, kith_filter *filter,
-                                    const kith_store_options *options, kith_store **store) {
+                                    const kithi_store_options *options, kithi_store **store) {
     assert(path != NULL && filter != NULL && store != NULL);
     if (!kithi_kind_adds(filter->kind))
         return KITH_E_UNSUPPORTED;
-    kith_store *s;
+    kithi_store *s;
     kith_status status = kithi_store_new(files, path, options, &s);
     if (status != KITH_OK)
         return status;
@@ -355,12 +355,12 @@ kith_status kithi_store_create_with(const kithi_files *files, const char *path, 
     return status;
 }
 
-kith_status kith_store_create(const char *path, kith_filter *filter, const kith_store_options *options,
-                              kith_store **store) {
+kith_status kithi_store_create(const char *path, kith_filter *filter, const kithi_store_options *options,
+                               kithi_store **store) {
     return kithi_store_create_with(&kithi_files_system, path, filter, options, store);
 }
 
-static void close_plain_file(const kith_store *s, kithi_image *image) {
+static void close_plain_file(const kithi_store *s, kithi_image *image) {
     int error = errno;
     kith_filter_free(image->filter);
     if (image->map != NULL)
@@ -371,7 +371,7 @@ static void close_plain_file(const kith_store *s, kithi_image *image) {
 
 /* Maps the plain file at the path of the store and opens a filter over it. On success the caller must call
  * close_plain_file(). */
-static kith_status open_plain_file(const kith_store *s, kithi_image *image) {
+static kith_status open_plain_file(const kithi_store *s, kithi_image *image) {
     *image = (kithi_image){.snapshot_file = -1};
     kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &image->snapshot_file);
     if (status != KITH_OK)
@@ -389,10 +389,10 @@ static kith_status open_plain_file(const kith_store *s, kithi_image *image) {
     return status;
 }
 
-kith_status kithi_store_convert_with(const kithi_files *files, const char *path, const kith_store_options *options,
-                                     kith_store **store) {
+kith_status kithi_store_convert_with(const kithi_files *files, const char *path, const kithi_store_options *options,
+                                     kithi_store **store) {
     assert(path != NULL && store != NULL);
-    kith_store *s;
+    kithi_store *s;
     kithi_image plain;
     kith_status status = kithi_store_new(files, path, options, &s);
     if (status != KITH_OK)
@@ -417,6 +417,6 @@ kith_status kithi_store_convert_with(const kithi_files *files, const char *path,
     return status;
 }
 
-kith_status kith_store_convert(const char *path, const kith_store_options *options, kith_store **store) {
+kith_status kithi_store_convert(const char *path, const kithi_store_options *options, kithi_store **store) {
     return kithi_store_convert_with(&kithi_files_system, path, options, store);
 }

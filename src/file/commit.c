@@ -4,7 +4,7 @@
  *
  *     the file is, or is to become     how
  *     plain                            one replacement
- *     with a journal, which is open    kith_store_replace(): the same journal's successor
+ *     with a journal, which is open    kithi_store_replace(): the same journal's successor
  *     with a journal                   kithi_store_fill(): journal first, then the snapshot that is marked. If FILE is
  *                                      damaged, it is first replaced by a plain file with the new content, because a
  *                                      repair needs the old file and the old journal together
@@ -26,7 +26,7 @@
 /* How often a file without a lock is looked at again because others have created it meanwhile. */
 enum { ATTEMPTS_MAX = 100 };
 
-void kithi_file_guard_store(kith_file *f, kith_store *store) {
+void kithi_file_guard_store(kith_file *f, kithi_store *store) {
     store->snapshot_guard = &f->guard;
     store->journal_guard = &f->journal_guard;
 }
@@ -71,8 +71,8 @@ static kith_status remove_journal(kith_file *f) {
 
 /* Writes snapshot and journal. On success the store has the content. */
 static kith_status write_store(kith_file *f) {
-    kith_store_options options = kithi_file_store_options(f);
-    kith_store *s;
+    kithi_store_options options = kithi_file_store_options(f);
+    kithi_store *s;
     if (f->lock < 0)
         return kithi_file_fail_with(f, KITH_E_LOCK, f->name, "a file with a journal needs a lock");
     kith_status status = kithi_store_new_at(f->files, f->folder, f->name, f->lock, &options, &s);
@@ -167,9 +167,9 @@ static kith_status commit_whole(kith_file *f) {
     if (f->store != NULL) {
         status = kithi_file_check(f);
         if (status == KITH_OK && f->store->in_batch) /* it has no operations: see kith_file_replace() */
-            status = kith_store_commit(f->store);
+            status = kithi_store_commit(f->store);
         if (status == KITH_OK)
-            status = kith_store_replace(f->store, f->whole);
+            status = kithi_store_replace(f->store, f->whole);
     } else {
         status = write_whole(f);
     }
@@ -185,20 +185,20 @@ static kith_status commit_whole(kith_file *f) {
 
 /* Commits what was appended to the journal. A batch that cannot be committed is rolled back. */
 static kith_status commit_operations(kith_file *f) {
-    kith_store *s = f->store;
+    kithi_store *s = f->store;
     kith_status status = kithi_store_writable(s);
     if (status != KITH_OK)
         return kithi_file_fail(f, status);
     status = kithi_file_check(f);
     if (status != KITH_OK) {
         int error = errno;
-        kith_status undone = s->in_batch ? kith_store_rollback(s) : KITH_OK;
+        kith_status undone = s->in_batch ? kithi_store_rollback(s) : KITH_OK;
         if (status == KITH_E_REPLACED || undone != KITH_OK)
             (void)kithi_store_fail(s, status);
         errno = error;
         return status;
     }
-    return kithi_file_fail(f, s->in_batch ? kith_store_commit(s) : kith_store_sync(s));
+    return kithi_file_fail(f, s->in_batch ? kithi_store_commit(s) : kithi_store_sync(s));
 }
 
 kith_status kith_file_commit(kith_file *f) {
@@ -249,9 +249,9 @@ static kith_status start_journal(kith_file *f) {
 static kith_status end_journal(kith_file *f) {
     kith_status status = kithi_file_check(f);
     if (status == KITH_OK && f->store->in_batch)
-        status = kith_store_commit(f->store);
+        status = kithi_store_commit(f->store);
     if (status == KITH_OK)
-        status = kith_store_close_plain(f->store);
+        status = kithi_store_close_plain(f->store);
     if (status == KITH_OK)
         f->store = NULL;
     return f->error.status == status ? status : kithi_file_fail(f, status);
@@ -290,8 +290,8 @@ kith_status kith_file_set_journal(kith_file *f, bool has_journal) {
 
 kith_status kith_file_repair(kith_file *f, kith_repair_report *report, kith_filter **filter) {
     assert(f != NULL && report != NULL && filter != NULL);
-    kith_store_options options = kithi_file_store_options(f);
-    kith_store *s;
+    kithi_store_options options = kithi_file_store_options(f);
+    kithi_store *s;
     if (f->folder < 0)
         return kithi_file_fail(f, KITH_E_UNSUPPORTED);
     kith_status status = kithi_store_new_at(f->files, f->folder, f->name, -1, &options, &s);
@@ -308,19 +308,19 @@ kith_status kith_file_checkpoint(kith_file *f) {
         return kithi_file_fail(f, KITH_E_READONLY);
     if (f->store == NULL)
         return KITH_OK;
-    kith_store *s = f->store;
+    kithi_store *s = f->store;
     if (s->in_batch && s->now.end.offset == s->batch_start.offset) {
-        kith_status status = kith_store_commit(s); /* an empty batch */
+        kith_status status = kithi_store_commit(s); /* an empty batch */
         if (status != KITH_OK)
             return kithi_file_fail(f, status);
     }
     kith_status status = kithi_store_writable(s) == KITH_OK ? kithi_file_check(f) : KITH_OK;
-    return status == KITH_OK ? kithi_file_fail(f, kith_store_checkpoint(s)) : status;
+    return status == KITH_OK ? kithi_file_fail(f, kithi_store_checkpoint(s)) : status;
 }
 
 kith_status kith_file_tick(kith_file *f) {
     assert(f != NULL);
     if (f->mode == KITH_FILE_READ || f->store == NULL)
         return KITH_OK;
-    return kithi_file_fail(f, kith_store_tick(f->store));
+    return kithi_file_fail(f, kithi_store_tick(f->store));
 }

@@ -30,7 +30,7 @@ struct kith_file {
     size_t stream_bytes;
 
     /* At most one of these two is the content. If both are there, `whole` is to replace that of the store. */
-    kith_store *store;       /* the file has a journal, which is open */
+    kithi_store *store;      /* the file has a journal, which is open */
     kith_filter *whole;      /* the content of a plain file, or what is to replace the content */
     uint8_t *map;            /* the bytes of `whole`, if it is mapped; otherwise NULL */
     const kithi_part *other; /* in kith_file_commit_bytes(): what to write instead of `whole`; otherwise NULL */
@@ -67,7 +67,7 @@ void kithi_file_drop(kith_file *f);
 kith_status kithi_file_read_plain(kith_file *f, int fd, kith_filter **filter, uint8_t **map, size_t *map_bytes);
 
 /* The options of the store. */
-kith_store_options kithi_file_store_options(const kith_file *f);
+kithi_store_options kithi_file_store_options(const kith_file *f);
 
 /* ---- lock.c ---- */
 
@@ -82,7 +82,7 @@ kith_status kithi_file_check(kith_file *f);
 /* ---- commit.c ---- */
 
 /* Lets the store use the guards of the handle. */
-void kithi_file_guard_store(kith_file *f, kith_store *store);
+void kithi_file_guard_store(kith_file *f, kithi_store *store);
 
 /* ---- about.c ---- */
 

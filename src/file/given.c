@@ -64,17 +64,17 @@ kith_status kith_file_descriptors(const char *path, int *file, int *journal) {
 }
 
 static kith_status open_given_store(kith_file *f, int file, int journal) {
-    kith_store_options options = kithi_file_store_options(f);
+    kithi_store_options options = kithi_file_store_options(f);
     bool is_absent = journal == -1 || journal == -ENOENT;
     bool is_other = journal == -EISDIR || journal == -EINVAL || journal == -ENXIO || journal == -ELOOP;
     if (is_other)
         return KITH_E_JOURNAL;
     if (journal < 0 && !is_absent)
         return kithi_status_with_errno(-journal);
-    kith_status status = kith_store_open_fd(file, journal < 0 ? -1 : journal, &options, &f->store);
+    kith_status status = kithi_store_open_fd(file, journal < 0 ? -1 : journal, &options, &f->store);
     if (status != KITH_OK || f->options.lazy)
         return status;
-    status = kith_store_verify(f->store);
+    status = kithi_store_verify(f->store);
     if (status != KITH_OK) {
         f->store->given_files.is_owned = false; /* they are still the caller's */
         kithi_store_free(f->store);

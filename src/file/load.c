@@ -87,14 +87,14 @@ static kith_status replay(kithi_image *image, kithi_position *at, const kithi_po
 
 /* ---- files ---- */
 
-static void close_file(const kith_store *s, int *file) {
+static void close_file(const kithi_store *s, int *file) {
     if (*file >= 0)
         s->files->close(s->files->context, *file);
     *file = -1;
 }
 
 /* Allocates memory and reads the file into it. */
-static kith_status read_bytes(const kith_store *s, int file, uint8_t **bytes, size_t byte_count) {
+static kith_status read_bytes(const kithi_store *s, int file, uint8_t **bytes, size_t byte_count) {
     size_t got;
     *bytes = kithi_allocate(&s->allocator, byte_count);
     if (*bytes == NULL)
@@ -107,7 +107,7 @@ static kith_status read_bytes(const kith_store *s, int file, uint8_t **bytes, si
     return status;
 }
 
-kith_status kithi_snapshot_bytes(const kith_store *s, int file, uint8_t **bytes, size_t *byte_count) {
+kith_status kithi_snapshot_bytes(const kithi_store *s, int file, uint8_t **bytes, size_t *byte_count) {
     uint64_t file_bytes;
     if (s->files->size(s->files->context, file, &file_bytes) != 0)
         return kithi_status_from_errno(errno);
@@ -122,7 +122,7 @@ kith_status kithi_snapshot_bytes(const kith_store *s, int file, uint8_t **bytes,
     return *bytes == NULL ? kithi_status_from_errno(errno) : KITH_OK;
 }
 
-void kithi_snapshot_free(const kith_store *s, uint8_t *bytes, size_t byte_count) {
+void kithi_snapshot_free(const kithi_store *s, uint8_t *bytes, size_t byte_count) {
     if (s->options.no_map)
         kithi_release(&s->allocator, bytes, byte_count);
     else
@@ -131,7 +131,7 @@ void kithi_snapshot_free(const kith_store *s, uint8_t *bytes, size_t byte_count)
 
 /* Opens the filter in the bytes of a snapshot. With options.no_map it also verifies the body; a mapped body is not
  * read. */
-static kith_status open_filter(const kith_store *s, kithi_image *image) {
+static kith_status open_filter(const kithi_store *s, kithi_image *image) {
     kith_filter *verified;
     kith_status status =
         kithi_filter_open_snapshot(image->map, image->map_bytes, &s->allocator, &image->filter, &image->mark);
@@ -145,7 +145,7 @@ static kith_status open_filter(const kith_store *s, kithi_image *image) {
     return status;
 }
 
-kith_status kithi_image_map(const kith_store *s, int file, kithi_image *image) {
+kith_status kithi_image_map(const kithi_store *s, int file, kithi_image *image) {
     image->map = NULL;
     kith_status status = kithi_snapshot_bytes(s, file, &image->map, &image->map_bytes);
     if (status != KITH_OK) {
@@ -162,7 +162,7 @@ kith_status kithi_image_map(const kith_store *s, int file, kithi_image *image) {
     return KITH_OK;
 }
 
-void kithi_image_unmap(const kith_store *s, kithi_image *image) {
+void kithi_image_unmap(const kithi_store *s, kithi_image *image) {
     int error = errno;
     if (image->map == NULL)
         return;
@@ -173,20 +173,20 @@ void kithi_image_unmap(const kith_store *s, kithi_image *image) {
     errno = error;
 }
 
-static void close_image(const kith_store *s, kithi_image *image) {
+static void close_image(const kithi_store *s, kithi_image *image) {
     kithi_image_unmap(s, image);
     close_file(s, &image->snapshot_file);
     close_file(s, &image->journal.file);
 }
 
-static kith_status open_snapshot(const kith_store *s, kithi_image *image) {
+static kith_status open_snapshot(const kithi_store *s, kithi_image *image) {
     kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &image->snapshot_file);
     if (status == KITH_OK)
         status = kithi_image_map(s, image->snapshot_file, image);
     return status;
 }
 
-static kith_status open_journal(const kith_store *s, kithi_image *image) {
+static kith_status open_journal(const kithi_store *s, kithi_image *image) {
     kithi_journal *j = &image->journal;
     kith_status status = kithi_files_open_journal(s->files, s->folder, s->journal_name, s->is_writer, &j->file);
     if (status == KITH_E_NO_FILE)
@@ -199,7 +199,7 @@ static kith_status open_journal(const kith_store *s, kithi_image *image) {
 }
 
 /* Opens a snapshot and a journal that belong together: see the head of this file. */
-static kith_status open_pair(const kith_store *s, kithi_image *image) {
+static kith_status open_pair(const kithi_store *s, kithi_image *image) {
     uint64_t seen_base = 0; /* of the journal that the attempt before has found */
     for (unsigned attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
         *image = (kithi_image){.snapshot_file = -1, .journal = {.files = s->files, .file = -1, .window = s->window}};
@@ -218,7 +218,7 @@ static kith_status open_pair(const kith_store *s, kithi_image *image) {
     return KITH_E_JOURNAL;
 }
 
-static kith_status load_once(const kith_store *s, kithi_image *image) {
+static kith_status load_once(const kithi_store *s, kithi_image *image) {
     kith_status status = open_pair(s, image);
     if (status != KITH_OK)
         return status;
@@ -237,7 +237,7 @@ static kith_status load_once(const kith_store *s, kithi_image *image) {
     return status;
 }
 
-kith_status kithi_store_load(kith_store *s, kithi_image *image) {
+kith_status kithi_store_load(kithi_store *s, kithi_image *image) {
     kith_status status = KITH_E_CANCELLED;
     for (unsigned attempt = 0; attempt < ATTEMPTS_MAX && status == KITH_E_CANCELLED; attempt++)
         status = load_once(s, image);
@@ -245,7 +245,7 @@ kith_status kithi_store_load(kith_store *s, kithi_image *image) {
 }
 
 /* Puts the filter of `image` at the address of the filter of the store, takes over its map, and unmaps the old one. */
-static void take_map(kith_store *s, kithi_image *image) {
+static void take_map(kithi_store *s, kithi_image *image) {
     kithi_image *now = &s->now;
     uint8_t *old_map = now->map;
     size_t old_bytes = now->map_bytes;
@@ -262,7 +262,7 @@ static void take_map(kith_store *s, kithi_image *image) {
     image->map = NULL;
 }
 
-void kithi_store_adopt(kith_store *s, kithi_image *image) {
+void kithi_store_adopt(kithi_store *s, kithi_image *image) {
     take_map(s, image);
     if (image->snapshot_file != s->now.snapshot_file)
         close_file(s, &s->now.snapshot_file);
@@ -275,7 +275,7 @@ void kithi_store_adopt(kith_store *s, kithi_image *image) {
     s->now.known_synced_bytes = image->known_synced_bytes;
 }
 
-kith_status kithi_store_reload(kith_store *s, const kithi_position *to) {
+kith_status kithi_store_reload(kithi_store *s, const kithi_position *to) {
     kithi_image image = s->now;
     kithi_position at = s->now.journal.start;
     kith_status status = kithi_image_map(s, s->now.snapshot_file, &image);
@@ -295,7 +295,7 @@ kith_status kithi_store_reload(kith_store *s, const kithi_position *to) {
 /* ---- following the writer ---- */
 
 /* Applies what the writer has appended to the journal that is open. */
-static kith_status follow(kith_store *s) {
+static kith_status follow(kithi_store *s) {
     kithi_position at = s->now.end, to = at;
     uint64_t synced_sequence;
     kithi_journal_forget(&s->now.journal);
@@ -310,7 +310,7 @@ static kith_status follow(kith_store *s) {
     return status;
 }
 
-kith_status kith_store_refresh(kith_store *s, bool *changed) {
+kith_status kithi_store_refresh(kithi_store *s, bool *changed) {
     assert(s != NULL);
     kithi_position before = s->now.end;
     kith_status status = KITH_OK;

@@ -158,7 +158,7 @@ kith_status kithi_file_check(kith_file *f) {
     if (f->lock >= 0 && files->is_named(files->context, f->lock, f->folder, f->lock_name) != 1)
         return fail_replaced(f, f->lock_name,
                              "another program has removed or replaced the lock file; nothing was written");
-    const kith_store *s = f->store;
+    const kithi_store *s = f->store;
     if (s != NULL && files->is_named(files->context, s->now.journal.file, f->folder, s->journal_name) != 1)
         return fail_replaced(f, s->journal_name,
                              "another program has removed or replaced the journal; nothing was written");

@@ -86,8 +86,8 @@ void kithi_file_free(kith_file *f) {
     errno = error;
 }
 
-kith_store_options kithi_file_store_options(const kith_file *f) {
-    kith_store_options o = KITH_STORE_OPTIONS_INIT;
+kithi_store_options kithi_file_store_options(const kith_file *f) {
+    kithi_store_options o = KITHI_STORE_OPTIONS_INIT;
     /* With KITH_SYNC_COMMIT a batch is always open, in which nothing is synced. */
     o.sync = f->options.sync == KITH_SYNC_COMMIT ? KITH_SYNC_CALL : f->options.sync;
     o.sync_operations = f->options.sync_operations;
@@ -203,16 +203,16 @@ static kith_status load_plain(kith_file *f) {
     return KITH_OK;
 }
 
-static kith_status open_store(kith_file *f, kith_store **store) {
-    kith_store_options options = kithi_file_store_options(f);
+static kith_status open_store(kith_file *f, kithi_store **store) {
+    kithi_store_options options = kithi_file_store_options(f);
     bool is_writer = f->mode != KITH_FILE_READ;
-    kith_store *s;
+    kithi_store *s;
     kith_status status = kithi_store_new_at(f->files, f->folder, f->name, f->lock, &options, &s);
     if (status != KITH_OK)
         return status;
     status = is_writer ? kithi_store_recover(s) : kithi_store_load_reader(s);
     if (status == KITH_OK && !is_writer && !f->options.lazy)
-        status = kith_store_verify(s);
+        status = kithi_store_verify(s);
     if (status != KITH_OK)
         kithi_store_free(s);
     else
@@ -221,7 +221,7 @@ static kith_status open_store(kith_file *f, kith_store **store) {
 }
 
 static kith_status load_store(kith_file *f) {
-    kith_store *store;
+    kithi_store *store;
     kith_status status = KITH_OK;
     if (f->mode != KITH_FILE_READ && f->lock < 0)
         return kithi_file_fail_with(f, KITH_E_LOCK, f->name, "has a journal, and cannot be changed without its lock");
@@ -373,7 +373,7 @@ kith_status kith_file_close(kith_file *f) {
         return KITH_OK;
     kith_status status = KITH_OK;
     if (f->store != NULL)
-        status = kith_store_close(f->store);
+        status = kithi_store_close(f->store);
     f->store = NULL;
     kithi_file_free(f);
     return status;
@@ -383,7 +383,7 @@ kith_status kith_file_close(kith_file *f) {
 
 const kith_filter *kith_file_filter(const kith_file *f) {
     assert(f != NULL);
-    return f->whole != NULL ? f->whole : f->store != NULL ? kith_store_filter(f->store) : NULL;
+    return f->whole != NULL ? f->whole : f->store != NULL ? kithi_store_filter(f->store) : NULL;
 }
 
 bool kith_file_has(const kith_file *f, const void *key, size_t key_bytes) {
@@ -412,7 +412,7 @@ void kith_file_set_limit(kith_file *f, uint64_t max_bytes) {
 kith_status kith_file_verify(const kith_file *f) {
     assert(f != NULL);
     if (f->whole == NULL)
-        return f->store != NULL ? kith_store_verify(f->store) : KITH_E_NO_FILE;
+        return f->store != NULL ? kithi_store_verify(f->store) : KITH_E_NO_FILE;
     kith_status status = kithi_filter_verify(f->whole);
     return status == KITH_OK && kithi_filter_check(f->whole) != NULL ? KITH_E_CORRUPT : status;
 }
@@ -443,7 +443,7 @@ kith_status kith_file_refresh(kith_file *f, bool *changed) {
     } else if (f->store == NULL) {
         status = reload(f, &is_new);
     } else {
-        status = kith_store_refresh(f->store, &is_new);
+        status = kithi_store_refresh(f->store, &is_new);
         if (status == KITH_E_NOT_STORE && f->folder >= 0)
             status = reload(f, &is_new);
         else

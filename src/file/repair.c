@@ -99,7 +99,7 @@ static uint64_t inner_size_limit(void *context) {
 }
 
 typedef struct repair {
-    kith_store *s; /* for its names, its folder and its window */
+    kithi_store *s; /* for its names, its folder and its window */
     tolerant_reader reader;
     kithi_files files; /* reads through `reader`; has no other functions than the three above */
     const kith_allocator *allocator;
@@ -115,7 +115,7 @@ typedef struct repair {
 /* ---- the file ---- */
 
 static kith_status read_file(repair *r, uint8_t **bytes, uint64_t *byte_count) {
-    const kith_store *s = r->s;
+    const kithi_store *s = r->s;
     int file;
     kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &file);
     if (status != KITH_OK)
@@ -276,7 +276,7 @@ static kith_status remake_header(const repair *r, kithi_journal *j, bool *found)
 /* Opens the journal, and restores its header if necessary. Sets report.journal: KITH_JOURNAL_SOUND means for now that
  * the records can be read. */
 static kith_status open_journal(repair *r, kithi_journal *j) {
-    const kith_store *s = r->s;
+    const kithi_store *s = r->s;
     uint8_t header[KITHI_JOURNAL_HEADER_BYTES];
     size_t got;
     kith_status status = kithi_files_open_journal(s->files, s->folder, s->journal_name, false, &j->file);
@@ -448,7 +448,7 @@ static kith_status finish(repair *r) {
     return kithi_filter_check(r->filter) == NULL ? KITH_OK : KITH_E_CORRUPT;
 }
 
-kith_status kithi_repair_store(kith_store *s, uint64_t budget, const kith_allocator *allocator,
+kith_status kithi_repair_store(kithi_store *s, uint64_t budget, const kith_allocator *allocator,
                                kith_repair_report *report, kith_filter **filter) {
     assert(report != NULL && filter != NULL);
     if (!kithi_struct_valid(report, sizeof *report))
@@ -477,9 +477,9 @@ kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64
     if (!kithi_struct_valid(report, sizeof *report))
         return KITH_E_STRUCT;
     kith_allocator allocator = kithi_allocator_or_default(given);
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
     options.allocator = &allocator;
-    kith_store *s;
+    kithi_store *s;
     kith_status status = kithi_store_new(files, path, &options, &s);
     if (status != KITH_OK)
         return status;

@@ -14,7 +14,7 @@
  *                      MEMORY, TOO_LARGE: the operation might succeed when it is repeated in another process, so the
  *                      record is cut off. If some of its digests were applied, a record of these is appended instead
  *
- * Inside a batch (kith_store_begin) operations are appended and applied without a sync. They count only if a commit
+ * Inside a batch (kithi_store_begin) operations are appended and applied without a sync. They count only if a commit
  * record follows. A rollback cuts them off, and loads the filter again without them. */
 #include <assert.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include "file/store.h"
 #include "handle/verbs.h"
 
-/* The defaults of the fields of kith_store_options that have these names. To repeat the operations of a journal of
+/* The defaults of the fields of kithi_store_options that have these names. To repeat the operations of a journal of
  * CHECKPOINT_BYTES takes about 1 s; for CLOSE_BYTES it takes about 50 ms. */
 #define SYNC_OPERATIONS 1000
 #define SYNC_MS 1000
@@ -34,8 +34,8 @@
 
 /* ---- opening and closing ---- */
 
-static kith_status read_options(const kith_store_options *given, kith_store_options *o) {
-    static const kith_store_options defaults = KITH_STORE_OPTIONS_INIT;
+static kith_status read_options(const kithi_store_options *given, kithi_store_options *o) {
+    static const kithi_store_options defaults = KITHI_STORE_OPTIONS_INIT;
     if (!kithi_struct_read(o, sizeof *o, given != NULL ? given : &defaults) || (unsigned)o->sync > KITH_SYNC_INTERVAL ||
         o->lock < 0)
         return KITH_E_ARGUMENT;
@@ -56,14 +56,14 @@ bool kithi_join_names(char to[KITHI_NAME_BYTES], const char *name, const char *e
     return true;
 }
 
-kith_status kithi_store_new(const kithi_files *files, const char *path, const kith_store_options *given,
-                            kith_store **store) {
-    kith_store_options options;
+kith_status kithi_store_new(const kithi_files *files, const char *path, const kithi_store_options *given,
+                            kithi_store **store) {
+    kithi_store_options options;
     kith_status status = read_options(given, &options);
     if (status != KITH_OK)
         return status;
     kith_allocator allocator = kithi_allocator_or_default(options.allocator);
-    kith_store *s = kithi_allocate(&allocator, sizeof *s);
+    kithi_store *s = kithi_allocate(&allocator, sizeof *s);
     if (s == NULL)
         return KITH_E_MEMORY;
     s->allocator = allocator;
@@ -93,8 +93,8 @@ kith_status kithi_store_new(const kithi_files *files, const char *path, const ki
 }
 
 kith_status kithi_store_new_at(const kithi_files *files, int folder, const char *name, int lock,
-                               const kith_store_options *options, kith_store **store) {
-    kith_store *s;
+                               const kithi_store_options *options, kithi_store **store) {
+    kithi_store *s;
     kith_status status = kithi_store_new(files, NULL, options, &s);
     if (status != KITH_OK)
         return status;
@@ -110,7 +110,7 @@ kith_status kithi_store_new_at(const kithi_files *files, int folder, const char 
     return KITH_OK;
 }
 
-kith_status kithi_store_lock(kith_store *s) {
+kith_status kithi_store_lock(kithi_store *s) {
     if (s->options.lock != 0) {
         s->lock = s->options.lock - 1; /* the option is 1 + the descriptor, so that 0 can mean that there is none */
         s->is_writer = true;
@@ -127,7 +127,7 @@ kith_status kithi_store_lock(kith_store *s) {
     return KITH_OK;
 }
 
-void kithi_store_free(kith_store *s) {
+void kithi_store_free(kithi_store *s) {
     int error = errno;
     kithi_image_unmap(s, &s->now);
     if (s->is_borrowed)
@@ -143,13 +143,13 @@ void kithi_store_free(kith_store *s) {
     errno = error;
 }
 
-void kithi_store_abandon(kith_store *s) {
+void kithi_store_abandon(kithi_store *s) {
     if (s->options.lock != 0)
         s->lock = -1;
     kithi_store_free(s);
 }
 
-kith_status kithi_store_recover(kith_store *s) {
+kith_status kithi_store_recover(kithi_store *s) {
     kithi_image image;
     kith_status status = kithi_store_load(s, &image);
     if (status != KITH_OK)
@@ -180,7 +180,7 @@ kith_status kithi_store_recover(kith_store *s) {
 
 /* Returns an error if the file is not the snapshot of a store. Called first, so that no lock file is created next to
  * such a file. */
-static kith_status check_is_store(kith_store *s) {
+static kith_status check_is_store(kithi_store *s) {
     kithi_image image = {.snapshot_file = -1};
     kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &image.snapshot_file);
     if (status != KITH_OK)
@@ -192,7 +192,7 @@ static kith_status check_is_store(kith_store *s) {
     return status;
 }
 
-kith_status kithi_store_load_reader(kith_store *s) {
+kith_status kithi_store_load_reader(kithi_store *s) {
     kithi_image image;
     kith_status status = kithi_store_load(s, &image);
     if (status != KITH_OK)
@@ -203,7 +203,7 @@ kith_status kithi_store_load_reader(kith_store *s) {
 }
 
 /* Opens snapshot and journal for reading. On failure the store is freed. */
-static kith_status open_reader(kith_store *s, kith_store **store) {
+static kith_status open_reader(kithi_store *s, kithi_store **store) {
     kith_status status = s->options.lock == 0 ? kithi_store_load_reader(s) : KITH_E_ARGUMENT;
     if (status != KITH_OK)
         kithi_store_abandon(s);
@@ -212,9 +212,9 @@ static kith_status open_reader(kith_store *s, kith_store **store) {
     return status;
 }
 
-kith_status kith_store_open_fd(int snapshot, int journal, const kith_store_options *options, kith_store **store) {
+kith_status kithi_store_open_fd(int snapshot, int journal, const kithi_store_options *options, kithi_store **store) {
     assert(snapshot >= 0 && store != NULL);
-    kith_store *s;
+    kithi_store *s;
     kith_status status = kithi_store_new(&kithi_files_system, NULL, options, &s);
     if (status != KITH_OK)
         return status;
@@ -228,15 +228,15 @@ kith_status kith_store_open_fd(int snapshot, int journal, const kith_store_optio
 }
 
 kith_status kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
-                                  const kith_store_options *options, kith_store **store) {
+                                  const kithi_store_options *options, kithi_store **store) {
     assert(path != NULL && store != NULL);
-    if ((flags & ~(unsigned)KITH_STORE_READ) != 0)
+    if ((flags & ~(unsigned)KITHI_STORE_READ) != 0)
         return KITH_E_ARGUMENT;
-    kith_store *s;
+    kithi_store *s;
     kith_status status = kithi_store_new(files, path, options, &s);
     if (status != KITH_OK)
         return status;
-    if ((flags & KITH_STORE_READ) != 0)
+    if ((flags & KITHI_STORE_READ) != 0)
         return open_reader(s, store);
     status = check_is_store(s);
     if (status == KITH_OK)
@@ -250,11 +250,12 @@ kith_status kithi_store_open_with(const kithi_files *files, const char *path, un
     return status;
 }
 
-kith_status kith_store_open(const char *path, unsigned flags, const kith_store_options *options, kith_store **store) {
+kith_status kithi_store_open(const char *path, unsigned flags, const kithi_store_options *options,
+                             kithi_store **store) {
     return kithi_store_open_with(&kithi_files_system, path, flags, options, store);
 }
 
-kith_status kith_store_close(kith_store *s) {
+kith_status kithi_store_close(kithi_store *s) {
     if (s == NULL)
         return KITH_OK;
     kith_status status = s->is_writer ? s->failure : KITH_OK; /* a reader has no operations that could be lost */
@@ -267,7 +268,7 @@ kith_status kith_store_close(kith_store *s) {
         if (status == KITH_OK)
             status = kithi_store_sync_journal(s);
         if (status == KITH_OK && s->now.end.offset > s->options.close_bytes)
-            status = kith_store_checkpoint(s);
+            status = kithi_store_checkpoint(s);
     }
     kithi_store_free(s);
     return status;
@@ -275,17 +276,17 @@ kith_status kith_store_close(kith_store *s) {
 
 /* ---- sync ---- */
 
-kith_status kithi_store_fail(kith_store *s, kith_status status) {
+kith_status kithi_store_fail(kithi_store *s, kith_status status) {
     s->failure = status;
     return status;
 }
 
-static void mark_synced(kith_store *s) {
+static void mark_synced(kithi_store *s) {
     s->synced = s->now.end;
     s->unsynced_operations = 0;
 }
 
-kith_status kithi_store_sync_journal(kith_store *s) {
+kith_status kithi_store_sync_journal(kithi_store *s) {
     if (s->synced.offset == s->now.end.offset)
         return KITH_OK;
     if (s->files->sync(s->files->context, s->now.journal.file, true) == 0) {
@@ -303,7 +304,7 @@ kith_status kithi_store_sync_journal(kith_store *s) {
     return status;
 }
 
-kith_status kith_store_sync(kith_store *s) {
+kith_status kithi_store_sync(kithi_store *s) {
     assert(s != NULL);
     kith_status status = kithi_store_writable(s);
     if (status != KITH_OK)
@@ -311,7 +312,7 @@ kith_status kith_store_sync(kith_store *s) {
     return s->in_batch ? KITH_E_BUSY : kithi_store_sync_journal(s);
 }
 
-static bool sync_is_due(const kith_store *s) {
+static bool sync_is_due(const kithi_store *s) {
     switch (s->options.sync) {
     case KITH_SYNC_CALL:
         return true;
@@ -323,13 +324,13 @@ static bool sync_is_due(const kith_store *s) {
     }
 }
 
-static void count_unsynced(kith_store *s, size_t n) {
+static void count_unsynced(kithi_store *s, size_t n) {
     if (s->unsynced_operations == 0 && s->options.sync == KITH_SYNC_INTERVAL)
         s->unsynced_since_ms = s->files->now_ms(s->files->context);
     s->unsynced_operations += n;
 }
 
-kith_status kith_store_tick(kith_store *s) {
+kith_status kithi_store_tick(kithi_store *s) {
     assert(s != NULL);
     if (!s->is_writer)
         return KITH_OK;
@@ -344,7 +345,7 @@ kith_status kith_store_tick(kith_store *s) {
 /* ---- operations ---- */
 
 /* Cuts the journal back to `to`. If that fails, the store is read-only. */
-static kith_status cut_journal(kith_store *s, const kithi_position *to) {
+static kith_status cut_journal(kithi_store *s, const kithi_position *to) {
     kith_status status = kithi_files_truncate(s->files, s->now.journal.file, to->offset);
     if (status != KITH_OK)
         return kithi_store_fail(s, status);
@@ -354,7 +355,7 @@ static kith_status cut_journal(kith_store *s, const kithi_position *to) {
 
 /* Appends the operations of one call to the journal. If they need several records, and no batch is open, these records
  * and a commit record are a batch of their own. On failure what was written is cut off. */
-static kith_status append(kith_store *s, kithi_record_type type, const uint64_t *digests, size_t n) {
+static kith_status append(kithi_store *s, kithi_record_type type, const uint64_t *digests, size_t n) {
     kithi_position start = s->now.end, at = start;
     bool is_batch = s->in_batch || n > KITHI_RECORD_DIGESTS_MAX;
     kith_status status = KITH_OK;
@@ -379,8 +380,8 @@ static kith_status append(kith_store *s, kithi_record_type type, const uint64_t 
 /* Corrects the journal after a call has applied `done` of its n operations and then failed, for lack of memory or at
  * the limit of bytes. If its records were replayed, more of its operations might succeed. So these records, which begin
  * at `start`, are replaced by records of the `done` operations only. If that fails, the store is read-only. */
-static kith_status withdraw(kith_store *s, const kithi_position *start, kithi_record_type type, const uint64_t *digests,
-                            size_t n, size_t done) {
+static kith_status withdraw(kithi_store *s, const kithi_position *start, kithi_record_type type,
+                            const uint64_t *digests, size_t n, size_t done) {
     bool was_synced = s->synced.offset > start->offset;
     kith_status status = cut_journal(s, start);
     if (was_synced)
@@ -401,7 +402,7 @@ static kith_status withdraw(kith_store *s, const kithi_position *start, kithi_re
 }
 
 /* Adds or removes digests: the steps at the head of this file. */
-static kith_status operate(kith_store *s, kithi_record_type type, const uint64_t *digests, size_t n, uint64_t *was_new,
+static kith_status operate(kithi_store *s, kithi_record_type type, const uint64_t *digests, size_t n, uint64_t *was_new,
                            size_t *done) {
     *done = 0;
     kith_status status = kithi_store_writable(s);
@@ -431,7 +432,7 @@ static kith_status operate(kith_store *s, kithi_record_type type, const uint64_t
     return status;
 }
 
-kith_status kith_store_add_digest(kith_store *s, uint64_t digest, bool *was_new) {
+kith_status kithi_store_add_digest(kithi_store *s, uint64_t digest, bool *was_new) {
     assert(s != NULL);
     size_t done;
     uint64_t bit = 0;
@@ -441,23 +442,23 @@ kith_status kith_store_add_digest(kith_store *s, uint64_t digest, bool *was_new)
     return status;
 }
 
-kith_status kith_store_add(kith_store *s, const void *key, size_t key_bytes, bool *was_new) {
+kith_status kithi_store_add(kithi_store *s, const void *key, size_t key_bytes, bool *was_new) {
     assert(s != NULL);
-    return kith_store_add_digest(s, kith_filter_digest(s->now.filter, key, key_bytes), was_new);
+    return kithi_store_add_digest(s, kith_filter_digest(s->now.filter, key, key_bytes), was_new);
 }
 
-kith_status kith_store_remove_digest(kith_store *s, uint64_t digest) {
+kith_status kithi_store_remove_digest(kithi_store *s, uint64_t digest) {
     assert(s != NULL);
     size_t done;
     return operate(s, KITHI_RECORD_REMOVE, &digest, 1, NULL, &done);
 }
 
-kith_status kith_store_remove(kith_store *s, const void *key, size_t key_bytes) {
+kith_status kithi_store_remove(kithi_store *s, const void *key, size_t key_bytes) {
     assert(s != NULL);
-    return kith_store_remove_digest(s, kith_filter_digest(s->now.filter, key, key_bytes));
+    return kithi_store_remove_digest(s, kith_filter_digest(s->now.filter, key, key_bytes));
 }
 
-kith_status kith_store_add_many(kith_store *s, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+kith_status kithi_store_add_many(kithi_store *s, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
     assert(s != NULL && (digests != NULL || n == 0));
     size_t added;
     if (was_new != NULL && n != 0)
@@ -468,7 +469,7 @@ kith_status kith_store_add_many(kith_store *s, const uint64_t *digests, size_t n
     return status;
 }
 
-kith_status kith_store_remove_many(kith_store *s, const uint64_t *digests, size_t n, size_t *done) {
+kith_status kithi_store_remove_many(kithi_store *s, const uint64_t *digests, size_t n, size_t *done) {
     assert(s != NULL && (digests != NULL || n == 0));
     size_t removed;
     kith_status status = operate(s, KITHI_RECORD_REMOVE, digests, n, NULL, &removed);
@@ -479,7 +480,7 @@ kith_status kith_store_remove_many(kith_store *s, const uint64_t *digests, size_
 
 /* ---- batches ---- */
 
-kith_status kith_store_begin(kith_store *s) {
+kith_status kithi_store_begin(kithi_store *s) {
     assert(s != NULL);
     kith_status status = kithi_store_writable(s);
     if (status != KITH_OK || s->in_batch)
@@ -489,7 +490,7 @@ kith_status kith_store_begin(kith_store *s) {
     return KITH_OK;
 }
 
-static kith_status roll_back(kith_store *s) {
+static kith_status roll_back(kithi_store *s) {
     s->in_batch = false;
     if (s->now.end.offset == s->batch_start.offset)
         return KITH_OK;
@@ -502,7 +503,7 @@ static kith_status roll_back(kith_store *s) {
     return status;
 }
 
-kith_status kith_store_rollback(kith_store *s) {
+kith_status kithi_store_rollback(kithi_store *s) {
     assert(s != NULL);
     kith_status status = kithi_store_writable(s);
     if (status != KITH_OK)
@@ -510,7 +511,7 @@ kith_status kith_store_rollback(kith_store *s) {
     return s->in_batch ? roll_back(s) : KITH_E_ARGUMENT;
 }
 
-kith_status kith_store_commit(kith_store *s) {
+kith_status kithi_store_commit(kithi_store *s) {
     assert(s != NULL);
     kith_status status = kithi_store_writable(s);
     if (status != KITH_OK)
@@ -537,26 +538,26 @@ kith_status kith_store_commit(kith_store *s) {
 
 /* ---- reading ---- */
 
-const kith_filter *kith_store_filter(const kith_store *s) {
+const kith_filter *kithi_store_filter(const kithi_store *s) {
     assert(s != NULL);
     return s->now.filter;
 }
 
-bool kith_store_has(const kith_store *s, const void *key, size_t key_bytes) {
+bool kithi_store_has(const kithi_store *s, const void *key, size_t key_bytes) {
     assert(s != NULL);
     return kith_filter_has(s->now.filter, key, key_bytes);
 }
 
-bool kith_store_durable(const kith_store *s) {
+bool kithi_store_durable(const kithi_store *s) {
     assert(s != NULL);
     return !s->is_writer || (s->failure == KITH_OK && s->synced.offset == s->now.end.offset);
 }
 
-kith_status kith_store_info_of(const kith_store *s, kith_store_info *info) {
+kith_status kithi_store_info_of(const kithi_store *s, kithi_store_info *info) {
     assert(s != NULL && info != NULL);
     if (!kithi_struct_valid(info, sizeof *info))
         return KITH_E_STRUCT;
-    kith_store_info made;
+    kithi_store_info made;
     memset(&made, 0, sizeof made);
     made.sequence = s->now.end.sequence;
     made.synced = s->synced.sequence;

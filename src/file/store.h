@@ -1,4 +1,5 @@
-/* file/store.h: what the files of the store share. See include/kith/store.h for the contract.
+/* file/store.h: a file with a journal, as the opened file (file.h) and the tests use it, and what the files that
+ * implement it share. include/kith/file.h has the contract.
  *
  *     load.c         maps snapshots, reads journals and repeats their operations: load, reload, apply, refresh
  *     store.c        opens and closes stores, adds and removes keys (also in batches), syncs the journal
@@ -6,12 +7,11 @@
  *     checkpoint.c   writes snapshots and starts journals: create, checkpoint, replace, close_plain
  *     journal.c      reads and writes the records of a journal
  *     files.c        the file operations
- *     given.c        the file operations of kith_store_open_fd(), on two files that the caller has opened */
+ *     given.c        the file operations of kithi_store_open_fd(), on two files that the caller has opened */
 #ifndef KITHI_STORE_STORE_H
 #define KITHI_STORE_STORE_H
 
 #include <kith/repair.h>
-#include <kith/store.h>
 
 #include "kinds/kind.h"
 #include "file/journal.h"
@@ -31,7 +31,7 @@ typedef struct kithi_image {
     uint64_t known_synced_bytes; /* the records say that the journal was synced up to this offset */
 } kithi_image;
 
-/* Two files that the caller of kith_store_open_fd() has opened, and a table of file operations that finds them by name
+/* Two files that the caller of kithi_store_open_fd() has opened, and a table of file operations that finds them by name
  * (given.c). */
 typedef struct kithi_given_files {
     kithi_files files;
@@ -39,11 +39,29 @@ typedef struct kithi_given_files {
     bool is_owned; /* they are closed with the store */
 } kithi_given_files;
 
-struct kith_store {
+/* The same fields as in kith_file_options; a field that is 0 has its default. */
+typedef struct kithi_store_options {
+    size_t struct_bytes;
+    kith_sync sync; /* not KITH_SYNC_COMMIT */
+    uint64_t sync_operations, sync_ms;
+    uint64_t checkpoint_bytes, checkpoint_ms, close_bytes;
+    uint64_t max_bytes;
+    const kith_allocator *allocator;
+    int lock; /* 0: the store locks FILE-lock itself. Otherwise 1 + the descriptor of that file, which is locked, and
+                 belongs to the store if it is opened */
+    bool no_map;
+} kithi_store_options;
+
+#define KITHI_STORE_OPTIONS_INIT                                                                                       \
+    { sizeof(kithi_store_options), KITH_SYNC_CALL, 0, 0, 0, 0, 0, 0, 0, 0, false }
+
+enum { KITHI_STORE_WRITE = 0, KITHI_STORE_READ = 1 << 0 }; /* flags of kithi_store_open() */
+
+typedef struct kithi_store {
     kith_allocator allocator;
-    kith_store_options options;    /* with the defaults filled in */
+    kithi_store_options options;   /* with the defaults filled in */
     const kithi_files *files;      /* the file operations */
-    kithi_given_files given_files; /* only for kith_store_open_fd() */
+    kithi_given_files given_files; /* only for kithi_store_open_fd() */
     bool is_writer;
     int folder;                           /* negative: there is none, because the files are given */
     int lock;                             /* the lock file; negative: not locked, because this is a reader */
@@ -65,30 +83,30 @@ struct kith_store {
     uint64_t unsynced_since_ms;    /* time of the first of them; only with KITH_SYNC_INTERVAL */
     uint64_t last_checkpoint_ms;   /* time of the last checkpoint or attempt; before the first one, of the opening */
     uint64_t checkpoint_due_bytes; /* a checkpoint is due when the journal is larger; increased when one fails */
-};
+} kithi_store;
 
 /* ---- load.c ---- */
 
 /* Opens snapshot and journal and applies the journal. On failure nothing is open. A reader that opens the files during
  * a checkpoint may get two files that do not belong together; this function then opens both again. */
-kith_status kithi_store_load(kith_store *s, kithi_image *image);
+kith_status kithi_store_load(kithi_store *s, kithi_image *image);
 
 /* Makes `image` the state of the store and closes what was open before. s->now.filter stays at its address. */
-void kithi_store_adopt(kith_store *s, kithi_image *image);
+void kithi_store_adopt(kithi_store *s, kithi_image *image);
 
 /* Goes back to the state at `to`: maps the open snapshot file once more, applies the journal up to `to`, and makes the
  * result the state of the store. On failure nothing has changed. */
-kith_status kithi_store_reload(kith_store *s, const kithi_position *to);
+kith_status kithi_store_reload(kithi_store *s, const kithi_position *to);
 
 /* Sets *bytes to the whole content of a file, in memory that can be written without changing the file: a private map
  * or, with options.no_map, memory of the allocator. On failure nothing is allocated. */
-kith_status kithi_snapshot_bytes(const kith_store *s, int file, uint8_t **bytes, size_t *byte_count);
-void kithi_snapshot_free(const kith_store *s, uint8_t *bytes, size_t byte_count);
+kith_status kithi_snapshot_bytes(const kithi_store *s, int file, uint8_t **bytes, size_t *byte_count);
+void kithi_snapshot_free(const kithi_store *s, uint8_t *bytes, size_t byte_count);
 
 /* Maps the snapshot `file`, makes a filter over it, and sets map, filter and mark of the image. On failure nothing is
  * mapped. Returns KITH_E_NOT_STORE if the file is a plain filter. */
-kith_status kithi_image_map(const kith_store *s, int file, kithi_image *image);
-void kithi_image_unmap(const kith_store *s, kithi_image *image);
+kith_status kithi_image_map(const kithi_store *s, int file, kithi_image *image);
+void kithi_image_unmap(const kithi_store *s, kithi_image *image);
 
 /* Adds or removes digests one after the other until one fails. *done is the number of digests before that one, or n. If
  * `type` is KITHI_RECORD_ADD, `was_new` is a bitmap as in kith_filter_add_many(), or NULL. */
@@ -111,35 +129,35 @@ static inline bool kithi_depends_on_process(kith_status status) {
 /* ---- store.c ---- */
 
 /* Allocates a store, and opens its folder unless `path` is NULL. Does not open the files. */
-kith_status kithi_store_new(const kithi_files *files, const char *path, const kith_store_options *options,
-                            kith_store **store);
+kith_status kithi_store_new(const kithi_files *files, const char *path, const kithi_store_options *options,
+                            kithi_store **store);
 /* The same for a file in an open folder, which was found and, if `lock` is not negative, locked before. Folder and lock
  * still belong to the caller. */
 kith_status kithi_store_new_at(const kithi_files *files, int folder, const char *name, int lock,
-                               const kith_store_options *options, kith_store **store);
+                               const kithi_store_options *options, kithi_store **store);
 
 /* Opens the files for reading. */
-kith_status kithi_store_load_reader(kith_store *s);
+kith_status kithi_store_load_reader(kithi_store *s);
 
 /* Writes `name` with the ending to `to`. Returns false if it does not fit. */
 bool kithi_join_names(char to[KITHI_NAME_BYTES], const char *name, const char *ending);
 
-kith_status kithi_store_lock(kith_store *s); /* makes the store a writer, or returns KITH_E_LOCKED or another error */
-void kithi_store_free(kith_store *s);        /* closes all files; writes nothing */
-void kithi_store_abandon(kith_store *s); /* the same after a failed open, except that the caller keeps options.lock */
+kith_status kithi_store_lock(kithi_store *s); /* makes the store a writer, or returns KITH_E_LOCKED or another error */
+void kithi_store_free(kithi_store *s);        /* closes all files; writes nothing */
+void kithi_store_abandon(kithi_store *s); /* the same after a failed open, except that the caller keeps options.lock */
 
 /* Opens the files of a locked store, cuts off what an interrupted writer has left, and syncs the journal. */
-kith_status kithi_store_recover(kith_store *s);
+kith_status kithi_store_recover(kithi_store *s);
 
 /* Syncs the journal, unless it is synced already. Must not be called inside a batch. On failure the store is read-only
  * and, if possible, in the state of the last successful sync. */
-kith_status kithi_store_sync_journal(kith_store *s);
+kith_status kithi_store_sync_journal(kithi_store *s);
 
 /* Sets s->failure, which makes a writer read-only. Returns `status`. */
-kith_status kithi_store_fail(kith_store *s, kith_status status);
+kith_status kithi_store_fail(kithi_store *s, kith_status status);
 
 /* Returns KITH_OK, or KITH_E_READONLY if the store may not be changed. */
-static inline kith_status kithi_store_writable(const kith_store *s) {
+static inline kith_status kithi_store_writable(const kithi_store *s) {
     return s->is_writer && s->failure == KITH_OK ? KITH_OK : KITH_E_READONLY;
 }
 
@@ -154,26 +172,86 @@ void kithi_given_files_close(const kithi_given_files *given); /* does nothing un
 
 /* Replaces the journal by an empty one, whose first record will have the sequence number base + 1. On failure the old
  * journal is still in use, or the store is read-only. */
-kith_status kithi_store_start_journal(kith_store *s, uint64_t base);
+kith_status kithi_store_start_journal(kithi_store *s, uint64_t base);
 
 /* Makes a checkpoint if one is due, and sets s->checkpoint_status. */
-kith_status kithi_store_checkpoint_if_due(kith_store *s);
+kith_status kithi_store_checkpoint_if_due(kithi_store *s);
 
-/* Give a locked store that is not open the keys of the filter: kith_store_create() without finding and locking the
- * file, and kith_store_convert() without reading it. */
-kith_status kithi_store_fill(kith_store *s, kith_filter *filter);
-kith_status kithi_store_start(kith_store *s, kith_filter *filter);
+/* Give a locked store that is not open the keys of the filter: kithi_store_create() without finding and locking the
+ * file, and kithi_store_convert() without reading it. */
+kith_status kithi_store_fill(kithi_store *s, kith_filter *filter);
+kith_status kithi_store_start(kithi_store *s, kith_filter *filter);
 
-/* ---- the public calls, with a table of file operations; tests pass one with files in memory ---- */
+/* ---- what the opened file calls: kith/file.h says what the calls of these names mean ---- */
+
+/* Create a store with the keys of the filter, which still belongs to the caller, or with those of the plain file. */
+kith_status kithi_store_create(const char *path, kith_filter *filter, const kithi_store_options *options,
+                               kithi_store **store);
+kith_status kithi_store_convert(const char *path, const kithi_store_options *options, kithi_store **store);
+
+/* KITH_E_NOT_STORE: the file is a plain filter. */
+kith_status kithi_store_open(const char *path, unsigned flags, const kithi_store_options *options, kithi_store **store);
+kith_status kithi_store_open_fd(int snapshot, int journal, const kithi_store_options *options, kithi_store **store);
+kith_status kithi_store_close(kithi_store *s);
+
+kith_status kithi_store_add(kithi_store *s, const void *key, size_t key_bytes, bool *was_new);
+kith_status kithi_store_add_digest(kithi_store *s, uint64_t digest, bool *was_new);
+kith_status kithi_store_remove(kithi_store *s, const void *key, size_t key_bytes);
+kith_status kithi_store_remove_digest(kithi_store *s, uint64_t digest);
+kith_status kithi_store_add_many(kithi_store *s, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done);
+kith_status kithi_store_remove_many(kithi_store *s, const uint64_t *digests, size_t n, size_t *done);
+
+/* commit() and rollback() need an open batch (KITH_E_ARGUMENT). sync() must be outside of one (KITH_E_BUSY). */
+kith_status kithi_store_begin(kithi_store *s);
+kith_status kithi_store_commit(kithi_store *s);
+kith_status kithi_store_rollback(kithi_store *s);
+kith_status kithi_store_sync(kithi_store *s);
+kith_status kithi_store_tick(kithi_store *s);
+kith_status kithi_store_checkpoint(kithi_store *s);
+
+/* Replaces the whole content, and starts a new journal. If only opening the new files fails, the store has the new
+ * content, and this one is read-only. */
+kith_status kithi_store_replace(kithi_store *s, kith_filter *filter);
+
+/* Writes a plain file, removes the journal and, on success, frees the store. If only the removal of the journal fails,
+ * the file is plain already, and the store is read-only. */
+kith_status kithi_store_close_plain(kithi_store *s);
+
+const kith_filter *kithi_store_filter(const kithi_store *s); /* the same address until the store is closed */
+bool kithi_store_has(const kithi_store *s, const void *key, size_t key_bytes);
+kith_status kithi_store_refresh(kithi_store *s, bool *changed);
+bool kithi_store_durable(const kithi_store *s);
+kith_status kithi_store_verify(const kithi_store *s);
+
+/* As in kith_file_info; snapshot_bytes is the size of FILE. */
+typedef struct kithi_store_info {
+    size_t struct_bytes;
+    uint64_t sequence, synced, snapshot_sequence, generation;
+    uint64_t journal_bytes, snapshot_bytes, cut_bytes;
+    kith_status failure, checkpoint;
+    unsigned char id[16];
+} kithi_store_info;
+
+#define KITHI_STORE_INFO_INIT                                                                                          \
+    {                                                                                                                  \
+        sizeof(kithi_store_info), 0, 0, 0, 0, 0, 0, 0, KITH_OK, KITH_OK, {                                             \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
+
+kith_status kithi_store_info_of(const kithi_store *s, kithi_store_info *info);
+
+/* ---- with a table of file operations; tests pass one with files in memory ---- */
 
 kith_status kithi_store_create_with(const kithi_files *files, const char *path, kith_filter *filter,
-                                    const kith_store_options *options, kith_store **store);
-kith_status kithi_store_convert_with(const kithi_files *files, const char *path, const kith_store_options *options,
-                                     kith_store **store);
+                                    const kithi_store_options *options, kithi_store **store);
+kith_status kithi_store_convert_with(const kithi_files *files, const char *path, const kithi_store_options *options,
+                                     kithi_store **store);
 kith_status kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
-                                  const kith_store_options *options, kith_store **store);
+                                  const kithi_store_options *options, kithi_store **store);
+
 /* `budget`: see kithi_salvage. The second function is for a store that is not open, whose names and window it uses. */
-kith_status kithi_repair_store(kith_store *s, uint64_t budget, const kith_allocator *allocator,
+kith_status kithi_repair_store(kithi_store *s, uint64_t budget, const kith_allocator *allocator,
                                kith_repair_report *report, kith_filter **filter);
 kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64_t budget,
                               const kith_allocator *allocator, kith_repair_report *report, kith_filter **filter);

@@ -1,4 +1,4 @@
-/* The file operations of kith_store_open_fd(), for two files that the caller has opened.
+/* The file operations of kithi_store_open_fd(), for two files that the caller has opened.
  *
  * The rest of the store opens files by name, and may do so several times: if the writer cuts off a record while the
  * journal is read, the reader begins again. So this is a table of file operations (files.h) in which `open` returns one

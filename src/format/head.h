@@ -19,7 +19,7 @@
 #define KITHI_STORE_ID_BYTES 16
 #define KITHI_SEQUENCE_MAX (UINT64_C(1) << 62) /* the largest sequence number in a store's journal */
 
-/* Says that a file is the snapshot of a store (kith/store.h): the newest operations may be only in the journal. */
+/* Says that a file has a journal (kith/file.h), in which the newest operations may be. */
 typedef struct kithi_store_mark {
     bool is_store; /* if false, the other fields are 0 */
     uint8_t id[KITHI_STORE_ID_BYTES];

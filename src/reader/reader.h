@@ -176,7 +176,7 @@ static inline kith_status kithi_reader_walk(const uint8_t *block, uint64_t block
  *
  * Returns what kith_filter_view() of the library returns with KITH_OPEN_LAZY: KITH_OK, KITH_E_EMPTY, KITH_E_NOT_KITH,
  * KITH_E_VERSION, KITH_E_KIND (also for a table), KITH_E_TRUNCATED, KITH_E_TRAILING, KITH_E_JOURNAL (the file of a
- * store, kith/store.h: some of its keys may be in its journal) or KITH_E_CORRUPT. Also KITH_E_TOO_LARGE, if there are
+ * store, kith/file.h: some of its keys may be in its journal) or KITH_E_CORRUPT. Also KITH_E_TOO_LARGE, if there are
  * more than KITH_READER_LAYERS layers. If it fails, *reader is unchanged. */
 KITH_MUST_USE static inline kith_status kith_reader_open(const void *bytes, size_t byte_count, kith_reader *reader) {
     const uint8_t *block = (const uint8_t *)bytes;

@@ -126,16 +126,16 @@ static bool equals_round(struct work_round *round, uint64_t sequence, const kith
 /* Returns the sequence number of the last operation that a store contains. While its content is being replaced, the
  * snapshot is newer than every record of the journal for a moment. A writer that finds this starts a new journal, but a
  * reader does not. */
-static uint64_t last_sequence(const kith_store *store) {
-    kith_store_info info = info_of(store);
+static uint64_t last_sequence(const kithi_store *store) {
+    kithi_store_info info = info_of(store);
     return info.sequence > info.snapshot_sequence ? info.sequence : info.snapshot_sequence;
 }
 
 /* Opens the store of a round and checks it. `wanted` is the sequence number that was acknowledged. Returns the one that
  * it has. */
 static uint64_t judge_store(struct work_round *round, const char *path, uint64_t wanted, unsigned flags) {
-    kith_store *store;
-    kith_status status = kith_store_open(path, flags, NULL, &store);
+    kithi_store *store;
+    kith_status status = kithi_store_open(path, flags, NULL, &store);
     if (status != KITH_OK) {
         find(REFUSED, "%s: %s", path, kith_status_name(status));
         return 0;
@@ -145,12 +145,12 @@ static uint64_t judge_store(struct work_round *round, const char *path, uint64_t
         find(LOST, "%s: sequence %" PRIu64 ", but %" PRIu64 " was acknowledged", path, got, wanted);
     if (!model_is_boundary(&round->model, 0, got))
         find(HALF, "%s: sequence %" PRIu64 " is within a call or batch", path, got);
-    else if (!equals_round(round, got, kith_store_filter(store)))
+    else if (!equals_round(round, got, kithi_store_filter(store)))
         find(HALF, "%s: other content at sequence %" PRIu64, path, got);
-    status = kith_store_verify(store);
+    status = kithi_store_verify(store);
     if (status != KITH_OK)
         find(HALF, "%s: verify: %s", path, kith_status_name(status));
-    status = kith_store_close(store);
+    status = kithi_store_close(store);
     if (status != KITH_OK)
         find(REFUSED, "%s: close: %s", path, kith_status_name(status));
     return got;
@@ -158,20 +158,20 @@ static uint64_t judge_store(struct work_round *round, const char *path, uint64_t
 
 /* A recovered store takes the next operation, and keeps it. */
 static void judge_next(const char *path, uint64_t last) {
-    kith_store *store;
+    kithi_store *store;
     uint64_t sequence = 0;
-    kith_status status = kith_store_open(path, KITH_STORE_WRITE, NULL, &store);
+    kith_status status = kithi_store_open(path, KITHI_STORE_WRITE, NULL, &store);
     if (status == KITH_OK) {
-        kith_status added = kith_store_add_digest(store, splitmix_mix(last), NULL);
-        status = kith_store_close(store);
+        kith_status added = kithi_store_add_digest(store, splitmix_mix(last), NULL);
+        status = kithi_store_close(store);
         if (!is_outcome(added))
             status = added;
     }
     if (status == KITH_OK)
-        status = kith_store_open(path, KITH_STORE_READ, NULL, &store);
+        status = kithi_store_open(path, KITHI_STORE_READ, NULL, &store);
     if (status == KITH_OK) {
         sequence = last_sequence(store);
-        status = kith_store_close(store);
+        status = kithi_store_close(store);
     }
     if (status != KITH_OK)
         find(REFUSED, "%s: one more add: %s", path, kith_status_name(status));
@@ -199,11 +199,11 @@ static void judge_round(uint64_t number, const struct work_mark *mark) {
     bool is_plain = work_ends_plain(number) && (over || (begun && mark->step == WORK_STEPS - 1));
     bool may_be_plain = work_ends_plain(number) && (over || (begun && mark->step >= WORK_STEPS - 2));
     char path[64];
-    kith_store *store;
+    kithi_store *store;
     (void)snprintf(path, sizeof path, GUEST_FOLDER "/s%02u", (unsigned)number);
-    kith_status status = kith_store_open(path, KITH_STORE_READ, NULL, &store);
+    kith_status status = kithi_store_open(path, KITHI_STORE_READ, NULL, &store);
     if (status == KITH_OK)
-        CHECK_OK(kith_store_close(store));
+        CHECK_OK(kithi_store_close(store));
     if (status == KITH_E_NO_FILE) {
         if (begun)
             find(LOST, "%s: there is no such file", path);
@@ -217,9 +217,10 @@ static void judge_round(uint64_t number, const struct work_mark *mark) {
     if (status == KITH_OK && is_plain)
         find(LOST, "%s: is still a store, but was made a plain file", path);
     /* Half of the states are seen by a reader before a writer recovers them. */
-    unsigned flags = j.judged % 2 ? KITH_STORE_READ : KITH_STORE_WRITE;
+    unsigned flags = j.judged % 2 ? KITHI_STORE_READ : KITHI_STORE_WRITE;
     uint64_t first = judge_store(round, path, wanted, flags);
-    uint64_t second = judge_store(round, path, wanted, flags == KITH_STORE_READ ? KITH_STORE_WRITE : KITH_STORE_READ);
+    uint64_t second =
+        judge_store(round, path, wanted, flags == KITHI_STORE_READ ? KITHI_STORE_WRITE : KITHI_STORE_READ);
     if (first != second)
         find(HALF, "%s: sequence %" PRIu64 " when it is opened again, not %" PRIu64, path, second, first);
     judge_next(path, second);

@@ -64,23 +64,23 @@ static inline kith_filter *work_version(uint64_t version) {
     return filter;
 }
 
-static inline kith_store_options work_options(uint64_t *random) {
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+static inline kithi_store_options work_options(uint64_t *random) {
+    kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
     if (splitmix_next(random) % 3 == 0) {
         options.sync = KITH_SYNC_OPERATIONS;
         options.sync_operations = 1 + splitmix_next(random) % 5;
     }
-    options.checkpoint_bytes = splitmix_next(random) % 2 == 0 ? 500 : KITH_STORE_NEVER;
-    options.close_bytes = splitmix_next(random) % 2 == 0 ? 300 : KITH_STORE_NEVER;
+    options.checkpoint_bytes = splitmix_next(random) % 2 == 0 ? 500 : KITH_FILE_NEVER;
+    options.close_bytes = splitmix_next(random) % 2 == 0 ? 300 : KITH_FILE_NEVER;
     return options;
 }
 
-static inline kith_store *work_reopen(struct work_round *round, const struct work_place *place, kith_store *store,
-                                      const kith_store_options *options) {
-    CHECK_OK(kith_store_close(store));
+static inline kithi_store *work_reopen(struct work_round *round, const struct work_place *place, kithi_store *store,
+                                       const kithi_store_options *options) {
+    CHECK_OK(kithi_store_close(store));
     round->model.durable = round->model.sequence;
     store = NULL;
-    CHECK_OK(kithi_store_open_with(place->files, place->path, KITH_STORE_WRITE, options, &store));
+    CHECK_OK(kithi_store_open_with(place->files, place->path, KITHI_STORE_WRITE, options, &store));
     return store;
 }
 
@@ -88,7 +88,7 @@ static inline void work_run(struct work_round *round, uint64_t number, const str
     static struct disk clock; /* model_step moves its clock */
     struct model *m = &round->model;
     uint64_t random = splitmix_mix(number + 1);
-    kith_store_options options = work_options(&random);
+    kithi_store_options options = work_options(&random);
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     spec.kind = work_kind(number);
     spec.capacity = 1 + splitmix_next(&random) % 2000;
@@ -98,7 +98,7 @@ static inline void work_run(struct work_round *round, uint64_t number, const str
     model_init(m, round->initial, 0);
     CHECK_OK(kith_filter_clone(round->initial, NULL, &m->empty));
 
-    kith_store *store = NULL;
+    kithi_store *store = NULL;
     CHECK_OK(kithi_store_create_with(place->files, place->path, round->initial, &options, &store));
     place->acknowledge(place->context, round, 0);
     for (uint64_t step = 1; step < WORK_STEPS - 1; step++) {
@@ -113,7 +113,7 @@ static inline void work_run(struct work_round *round, uint64_t number, const str
         }
         place->acknowledge(place->context, round, step);
     }
-    CHECK_OK(work_ends_plain(number) ? kith_store_close_plain(store) : kith_store_close(store));
+    CHECK_OK(work_ends_plain(number) ? kithi_store_close_plain(store) : kithi_store_close(store));
     m->durable = m->sequence;
     place->acknowledge(place->context, round, WORK_STEPS - 1);
 }

@@ -83,17 +83,17 @@ static void put_inputs(files *f, const scene *s) {
 /* Makes the journal of a store so long that the next command will make a checkpoint. */
 static void grow_journal(const char *path) {
     enum { OPERATIONS = 600000 };
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
-    options.checkpoint_bytes = options.close_bytes = KITH_STORE_NEVER;
-    kith_store *store;
+    kith_file_options options = KITH_FILE_OPTIONS_INIT;
+    options.checkpoint_bytes = options.close_bytes = KITH_FILE_NEVER;
+    kith_file *store;
     uint64_t *digests = malloc(OPERATIONS * sizeof *digests);
     CHECK(digests != NULL);
-    CHECK_OK(kith_store_open(path, KITH_STORE_WRITE, &options, &store));
-    uint64_t digest = kith_filter_digest(kith_store_filter(store), "1", 1); /* of a key that it has */
+    CHECK_OK(kith_file_open(path, KITH_FILE_CHANGE, &options, &store));
+    uint64_t digest = kith_filter_digest(kith_file_filter(store), "1", 1); /* of a key that it has */
     for (size_t i = 0; i < OPERATIONS; i++)
         digests[i] = digest;
-    CHECK_OK(kith_store_add_many(store, digests, OPERATIONS, NULL, NULL));
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kith_file_add_many(store, digests, OPERATIONS, NULL, NULL));
+    CHECK_OK(kith_file_close(store));
     free(digests);
 }
 
@@ -173,28 +173,20 @@ static uint64_t keys_found(const kith_filter *filter) {
     return sum;
 }
 
-/* With `writes`, a store is opened as a writer does, which recovers it. */
+/* With `writes`, the file is opened as a writer does, which recovers a store. */
 static holding held_by(const char *path, bool writes) {
     holding h = {.status = KITH_OK};
-    kith_filter *filter;
-    kith_store *store;
-    h.status = kith_filter_open(path, KITH_OPEN_DEFAULT, NULL, &filter);
-    if (h.status == KITH_OK) {
-        h.count = kith_filter_count(filter);
-        h.found = keys_found(filter);
-        kith_filter_free(filter);
-        return h;
-    }
-    if (h.status != KITH_E_JOURNAL)
-        return h;
-    h.is_store = true;
-    h.status = kith_store_open(path, writes ? KITH_STORE_WRITE : KITH_STORE_READ, NULL, &store);
+    kith_file *file;
+    h.status = kith_file_open(path, writes ? KITH_FILE_CHANGE : KITH_FILE_READ, NULL, &file);
     if (h.status != KITH_OK)
         return h;
-    h.count = kith_filter_count(kith_store_filter(store));
-    h.found = keys_found(kith_store_filter(store));
-    h.status = kith_store_verify(store);
-    kith_status closed = kith_store_close(store);
+    kith_file_info info = KITH_FILE_INFO_INIT;
+    CHECK_OK(kith_file_info_of(file, &info));
+    h.is_store = info.has_journal;
+    h.count = kith_filter_count(kith_file_filter(file));
+    h.found = keys_found(kith_file_filter(file));
+    h.status = kith_file_verify(file);
+    kith_status closed = kith_file_close(file);
     if (h.status == KITH_OK)
         h.status = closed;
     return h;

@@ -56,11 +56,11 @@ static void copy_file(const kithi_files *files, int folder, const char *from, co
 }
 
 kith_status __real_kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
-                                         const kith_store_options *options, kith_store **store);
+                                         const kithi_store_options *options, kithi_store **store);
 kith_status __wrap_kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
-                                         const kith_store_options *options, kith_store **store);
+                                         const kithi_store_options *options, kithi_store **store);
 kith_status __wrap_kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
-                                         const kith_store_options *options, kith_store **store) {
+                                         const kithi_store_options *options, kithi_store **store) {
     char name[KITHI_NAME_BYTES], journal[KITHI_NAME_BYTES + 64];
     const char *to = next_name("store");
     int folder = files->open_folder(files->context, path, true, name);

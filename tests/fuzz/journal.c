@@ -255,18 +255,18 @@ static expectation expect(kith_filter *model, uint64_t snapshot_sequence) {
 
 /* ---- the store ---- */
 
-static kith_status open_store(unsigned flags, kith_store **store) {
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+static kith_status open_store(unsigned flags, kithi_store **store) {
+    kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
     options.allocator = &ALLOCATOR;
     options.max_bytes = PROTOTYPE_BYTES_MAX;
     return kithi_store_open_with(&files, "x", flags, &options, store);
 }
 
-static void compare(const kith_store *store, kith_filter *model) {
+static void compare(const kithi_store *store, kith_filter *model) {
     kith_filter *copy = NULL;
     const void *got, *want;
     size_t got_bytes, want_bytes;
-    HOLD(kith_filter_clone(kith_store_filter(store), &FUZZ_ALLOCATOR, &copy) == KITH_OK);
+    HOLD(kith_filter_clone(kithi_store_filter(store), &FUZZ_ALLOCATOR, &copy) == KITH_OK);
     HOLD(kith_filter_bytes(copy, &got, &got_bytes) == KITH_OK);
     HOLD(kith_filter_bytes(model, &want, &want_bytes) == KITH_OK);
     HOLD(got_bytes == want_bytes && memcmp(got, want, got_bytes) == 0);
@@ -279,22 +279,22 @@ static void check_closed(void) {
 }
 
 static void check_reader(const expectation *e, kith_filter *model) {
-    kith_store *store = NULL;
-    kith_store_info info = KITH_STORE_INFO_INIT;
-    HOLD(open_store(KITH_STORE_READ, &store) == e->status);
+    kithi_store *store = NULL;
+    kithi_store_info info = KITHI_STORE_INFO_INIT;
+    HOLD(open_store(KITHI_STORE_READ, &store) == e->status);
     if (e->status == KITH_OK) {
-        HOLD(kith_store_info_of(store, &info) == KITH_OK);
+        HOLD(kithi_store_info_of(store, &info) == KITH_OK);
         HOLD(info.sequence == e->sequence && info.cut_bytes == journal_bytes - e->end);
         compare(store, model);
-        HOLD(kith_store_add_digest(store, 1, NULL) == KITH_E_READONLY);
-        HOLD(kith_store_close(store) == KITH_OK);
+        HOLD(kithi_store_add_digest(store, 1, NULL) == KITH_E_READONLY);
+        HOLD(kithi_store_close(store) == KITH_OK);
     }
     HOLD(journal_is(journal_bytes));
     check_closed();
 }
 
 /* Changes the store and the model in the same way: a call, or a batch of one call that is committed or rolled back. */
-static void change(kith_store *store, kith_filter **model, const prototype *p, uint8_t what) {
+static void change(kithi_store *store, kith_filter **model, const prototype *p, uint8_t what) {
     uint64_t digests[8];
     size_t done, model_done;
     for (uint8_t i = 0; i < 8; i++)
@@ -306,24 +306,24 @@ static void change(kith_store *store, kith_filter **model, const prototype *p, u
     kith_status wanted = removes ? kith_filter_remove_many(changed, digests, 8, &model_done)
                                  : kith_filter_add_many(changed, digests, 8, NULL, &model_done);
     if (batch)
-        HOLD(kith_store_begin(store) == KITH_OK);
-    kith_status status = removes ? kith_store_remove_many(store, digests, 8, &done)
-                                 : kith_store_add_many(store, digests, 8, NULL, &done);
+        HOLD(kithi_store_begin(store) == KITH_OK);
+    kith_status status = removes ? kithi_store_remove_many(store, digests, 8, &done)
+                                 : kithi_store_add_many(store, digests, 8, NULL, &done);
     HOLD(status == wanted && done == model_done);
     compare(store, changed);
     if (batch)
-        HOLD((kept ? kith_store_commit(store) : kith_store_rollback(store)) == KITH_OK);
+        HOLD((kept ? kithi_store_commit(store) : kithi_store_rollback(store)) == KITH_OK);
     kith_filter_free(kept ? *model : changed);
     *model = kept ? changed : *model;
     compare(store, *model);
     if ((what & 8) != 0)
-        HOLD(kith_store_checkpoint(store) == KITH_OK);
+        HOLD(kithi_store_checkpoint(store) == KITH_OK);
 }
 
 static void check_writer(const expectation *e, kith_filter **model, const prototype *p, uint64_t snapshot_sequence,
                          uint8_t what) {
-    kith_store *store = NULL;
-    HOLD(open_store(KITH_STORE_WRITE, &store) == e->status);
+    kithi_store *store = NULL;
+    HOLD(open_store(KITHI_STORE_WRITE, &store) == e->status);
     if (e->status != KITH_OK) {
         HOLD(journal_is(journal_bytes));
         check_closed();
@@ -336,11 +336,11 @@ static void check_writer(const expectation *e, kith_filter **model, const protot
         HOLD(journal_is(e->end));
     if (what != 0 && (p->plan.capabilities & KITH_CAN_ADD) != 0)
         change(store, model, p, what);
-    HOLD(kith_store_close(store) == KITH_OK);
-    HOLD(open_store(KITH_STORE_READ, &store) == KITH_OK);
+    HOLD(kithi_store_close(store) == KITH_OK);
+    HOLD(open_store(KITHI_STORE_READ, &store) == KITH_OK);
     compare(store, *model);
-    HOLD(kith_store_verify(store) == KITH_OK);
-    HOLD(kith_store_close(store) == KITH_OK);
+    HOLD(kithi_store_verify(store) == KITH_OK);
+    HOLD(kithi_store_close(store) == KITH_OK);
     check_closed();
 }
 

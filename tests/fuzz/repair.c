@@ -73,12 +73,13 @@ static void put_file(const char *name, const uint8_t *bytes, size_t n) {
 }
 
 /* Adds to or removes from the store and the model. An operation that fails is in the journal, too. */
-static void operate(kith_store *store, original *was, const prototype *p, uint8_t what, unsigned *copies) {
+static void operate(kithi_store *store, original *was, const prototype *p, uint8_t what, unsigned *copies) {
     uint64_t key = what & 127, digest = digest_of(p, key);
     bool removes = (what & 128) != 0;
     if (removes && (copies[key] == 0 || (p->plan.capabilities & KITH_CAN_REMOVE) == 0))
         return; /* removing what is not there may lose another key */
-    kith_status status = removes ? kith_store_remove_digest(store, digest) : kith_store_add_digest(store, digest, NULL);
+    kith_status status =
+        removes ? kithi_store_remove_digest(store, digest) : kithi_store_add_digest(store, digest, NULL);
     kith_status wanted =
         removes ? kith_filter_remove_digest(was->filter, digest) : kith_filter_add_digest(was->filter, digest, NULL);
     HOLD(status == wanted);
@@ -90,15 +91,15 @@ static void operate(kith_store *store, original *was, const prototype *p, uint8_
 }
 
 static void make_store(const prototype *p, original *was, tape *t, unsigned operations, unsigned *copies) {
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
-    options.checkpoint_bytes = options.close_bytes = KITH_STORE_NEVER;
+    kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
+    options.checkpoint_bytes = options.close_bytes = KITH_FILE_NEVER;
     options.max_bytes = PROTOTYPE_BYTES_MAX;
     options.allocator = &ALLOCATOR;
-    kith_store *store = NULL;
+    kithi_store *store = NULL;
     HOLD(kithi_store_create_with(&files, "x", was->filter, &options, &store) == KITH_OK);
     for (unsigned i = 0; i < operations; i++)
         operate(store, was, p, tape_byte(t), copies);
-    HOLD(kith_store_close(store) == KITH_OK);
+    HOLD(kithi_store_close(store) == KITH_OK);
 }
 
 /* ---- damage ---- */

@@ -40,9 +40,9 @@ static size_t key_of(size_t i, char key[KEY_BYTES_MAX]) {
     return (size_t)snprintf(key, KEY_BYTES_MAX, "key-%zu", i);
 }
 
-static uint64_t digest_of(const kith_store *store, size_t i) {
+static uint64_t digest_of(const kithi_store *store, size_t i) {
     char key[KEY_BYTES_MAX];
-    kith_hash hash = kith_filter_hash(kith_store_filter(store));
+    kith_hash hash = kith_filter_hash(kithi_store_filter(store));
     return kith_digest(&hash, key, key_of(i, key));
 }
 
@@ -51,22 +51,22 @@ static bool is_member(size_t i) {
     return i < IN_JOURNAL && i % 7 != 0;
 }
 
-static void add(kith_store *store, size_t from, size_t to) {
+static void add(kithi_store *store, size_t from, size_t to) {
     char key[KEY_BYTES_MAX];
     for (size_t i = from; i < to; i++)
-        CHECK_OK(kith_store_add(store, key, key_of(i, key), NULL));
+        CHECK_OK(kithi_store_add(store, key, key_of(i, key), NULL));
 }
 
-static void remove_sevenths(kith_store *store, size_t from, size_t to) {
+static void remove_sevenths(kithi_store *store, size_t from, size_t to) {
     char key[KEY_BYTES_MAX];
     for (size_t i = (from + 6) / 7 * 7; i < to; i += 7)
-        CHECK_OK(kith_store_remove(store, key, key_of(i, key)));
+        CHECK_OK(kithi_store_remove(store, key, key_of(i, key)));
 }
 
 static void make(const char *path) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     kith_filter *filter = NULL;
-    kith_store *store = NULL;
+    kithi_store *store = NULL;
     kithi_files files = kithi_files_system;
     files.random = fixed_random;
     spec.kind = "counting";
@@ -78,20 +78,20 @@ static void make(const char *path) {
     kith_filter_free(filter);
     add(store, 0, IN_SNAPSHOT);
     remove_sevenths(store, 0, 8); /* 0 and 7; 14 is still in the snapshot */
-    CHECK_OK(kith_store_checkpoint(store));
+    CHECK_OK(kithi_store_checkpoint(store));
 
     uint64_t digests[12];
     size_t count = sizeof digests / sizeof *digests, at = IN_SNAPSHOT + 4;
     add(store, IN_SNAPSHOT, at);
     for (size_t i = 0; i < count; i++)
         digests[i] = digest_of(store, at + i);
-    CHECK_OK(kith_store_add_many(store, digests, count, NULL, NULL));
+    CHECK_OK(kithi_store_add_many(store, digests, count, NULL, NULL));
     CHECK(at + count == FIRST_IN_BATCH);
     remove_sevenths(store, 8, FIRST_IN_BATCH);
-    CHECK_OK(kith_store_begin(store));
+    CHECK_OK(kithi_store_begin(store));
     add(store, FIRST_IN_BATCH, IN_JOURNAL);
-    CHECK_OK(kith_store_commit(store));
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_commit(store));
+    CHECK_OK(kithi_store_close(store));
 }
 
 TEST(the_same_operations_give_the_golden_store) {
@@ -110,22 +110,22 @@ TEST(the_same_operations_give_the_golden_store) {
 
 /* Snapshot and journal together have the members; the snapshot alone lacks those that only the journal has. */
 TEST(the_golden_store_opens_and_finds_every_member) {
-    kith_store *store = NULL;
-    kith_store_info info = KITH_STORE_INFO_INIT;
+    kithi_store *store = NULL;
+    kithi_store_info info = KITHI_STORE_INFO_INIT;
     char key[KEY_BYTES_MAX];
-    CHECK_OK(kith_store_open(KEPT, KITH_STORE_READ, NULL, &store));
-    CHECK_OK(kith_store_verify(store));
-    CHECK_OK(kith_store_info_of(store, &info));
+    CHECK_OK(kithi_store_open(KEPT, KITHI_STORE_READ, NULL, &store));
+    CHECK_OK(kithi_store_verify(store));
+    CHECK_OK(kithi_store_info_of(store, &info));
     for (size_t i = 0; i < sizeof info.id; i++)
         CHECK_EQ_U64(info.id[i], 0xa1 + i);
     uint64_t members = 0;
     for (size_t i = 0; i < CAPACITY; i++) {
         members += is_member(i);
-        if (kith_store_has(store, key, key_of(i, key)) != is_member(i))
+        if (kithi_store_has(store, key, key_of(i, key)) != is_member(i))
             CHECK_FAIL("%s is %s", key, is_member(i) ? "not found" : "found");
     }
-    CHECK_EQ_U64(kith_filter_count(kith_store_filter(store)), members);
-    CHECK_OK(kith_store_close(store));
+    CHECK_EQ_U64(kith_filter_count(kithi_store_filter(store)), members);
+    CHECK_OK(kithi_store_close(store));
 
     text snapshot = read_file(KEPT);
     kithi_head head;
@@ -146,10 +146,10 @@ TEST(a_file_of_3_gib_is_refused_where_sizes_have_32_bits) {
     bool made = truncate(in(&f, "seen.kith"), INT64_C(3) << 30) == 0;
     if (made) {
         kith_filter *filter = NULL;
-        kith_store *store = NULL;
+        kithi_store *store = NULL;
         opened = kith_filter_open(in(&f, "seen.kith"), KITH_OPEN_DEFAULT, NULL, &filter);
         read = kith_filter_open(in(&f, "seen.kith"), KITH_OPEN_COPY, NULL, &filter);
-        store_opened = kith_store_open(in(&f, "seen.kith"), KITH_STORE_READ, NULL, &store);
+        store_opened = kithi_store_open(in(&f, "seen.kith"), KITHI_STORE_READ, NULL, &store);
     }
     remove_folder(&f);
     CHECK(made);

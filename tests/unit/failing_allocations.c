@@ -8,6 +8,7 @@
 #define _FILE_OFFSET_BITS 64 /* readdir() for file systems with 64-bit inodes, on 32-bit processors, too */
 
 #include "check.h"
+#include "file/store.h"
 
 #include <dirent.h>
 
@@ -33,7 +34,7 @@ struct stage {
     kith_table *table;
     kith_exact *set;
     kith_builder *builder;
-    kith_store *store, *reader;
+    kithi_store *store, *reader;
     void *block; /* the bytes of cuckoo */
     size_t block_bytes;
     /* what a call may have made */
@@ -41,7 +42,7 @@ struct stage {
     kith_table *made_table;
     kith_exact *made_set;
     kith_builder *made_builder;
-    kith_store *made_store;
+    kithi_store *made_store;
     kith_function *function;
 };
 
@@ -67,8 +68,8 @@ static kith_table_spec table_spec(void) {
     return spec;
 }
 
-static kith_store_options store_options(void) {
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+static kithi_store_options store_options(void) {
+    kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
     options.allocator = &at->allocator;
     return options;
 }
@@ -128,15 +129,15 @@ static void stage_make(void) {
     }
     CHECK_OK(kith_filter_save(at->cuckoo, path_of("plain")));
     CHECK_OK(kith_table_save(at->table, path_of("table")));
-    kith_store_options options = store_options();
-    CHECK_OK(kith_store_create(path_of("store"), at->layers, &options, &at->store));
-    CHECK_OK(kith_store_add_digest(at->store, digest_of(0), NULL)); /* it is there already, but the journal grows */
+    kithi_store_options options = store_options();
+    CHECK_OK(kithi_store_create(path_of("store"), at->layers, &options, &at->store));
+    CHECK_OK(kithi_store_add_digest(at->store, digest_of(0), NULL)); /* it is there already, but the journal grows */
     /* The reader has not seen the key for which its filter must grow. */
-    kith_store *writer;
-    CHECK_OK(kith_store_create(path_of("read"), at->layers, NULL, &writer));
-    CHECK_OK(kith_store_open(path_of("read"), KITH_STORE_READ, &options, &at->reader));
-    CHECK_OK(kith_store_add_digest(writer, digest_of(1000), NULL));
-    CHECK_OK(kith_store_close(writer));
+    kithi_store *writer;
+    CHECK_OK(kithi_store_create(path_of("read"), at->layers, NULL, &writer));
+    CHECK_OK(kithi_store_open(path_of("read"), KITHI_STORE_READ, &options, &at->reader));
+    CHECK_OK(kithi_store_add_digest(writer, digest_of(1000), NULL));
+    CHECK_OK(kithi_store_close(writer));
 }
 
 /* A number for what can be seen of the objects. */
@@ -149,8 +150,8 @@ static uint64_t stage_print(void) {
                                           at->grown,
                                           at->joined,
                                           kith_exact_filter(at->set),
-                                          kith_store_filter(at->store),
-                                          kith_store_filter(at->reader)};
+                                          kithi_store_filter(at->store),
+                                          kithi_store_filter(at->reader)};
     for (size_t f = 0; f < sizeof filters / sizeof *filters; f++) {
         sum = splitmix_mix(sum ^ kith_filter_count(filters[f])) + kith_filter_note_count(filters[f]);
         for (uint64_t key = 0; key < 3 * KEYS; key++)
@@ -166,10 +167,10 @@ static uint64_t stage_print(void) {
 
 /* A store that could be neither changed nor left as it was is read-only from then on. */
 static bool store_has_failed(void) {
-    kith_store_info info = KITH_STORE_INFO_INIT;
+    kithi_store_info info = KITHI_STORE_INFO_INIT;
     if (at->store == NULL)
         return false;
-    CHECK_OK(kith_store_info_of(at->store, &info));
+    CHECK_OK(kithi_store_info_of(at->store, &info));
     return info.failure != KITH_OK;
 }
 
@@ -192,9 +193,9 @@ static void stage_free(void) {
     kith_function_free(at->function);
     if (at->block != NULL)
         memory_release(&at->memory, at->block, at->block_bytes);
-    CHECK_OK(kith_store_close(at->reader));
-    CHECK_STATUS(kith_store_close(at->store), failed ? KITH_E_MEMORY : KITH_OK);
-    CHECK_OK(kith_store_close(at->made_store));
+    CHECK_OK(kithi_store_close(at->reader));
+    CHECK_STATUS(kithi_store_close(at->store), failed ? KITH_E_MEMORY : KITH_OK);
+    CHECK_OK(kithi_store_close(at->made_store));
     CHECK_EQ_U64(at->memory.live_blocks, 0);
     CHECK_EQ_U64(at->memory.live_bytes, 0);
 }
@@ -302,34 +303,34 @@ static kith_status take_digests(void *context, const uint64_t *digests, size_t n
 CALL(builder_each, return kith_builder_each(at->builder, take_digests, NULL);)
 CALL(builder_finish, return kith_builder_finish(at->builder, &at->filter);)
 
-CALL(store_create, kith_store_options options = store_options();
-     return kith_store_create(path_of("new"), at->cuckoo, &options, &at->made_store);)
-CALL(store_convert, kith_store_options options = store_options();
-     return kith_store_convert(path_of("plain"), &options, &at->made_store);)
-CALL(store_open, kith_store_options options = store_options();
-     return kith_store_open(path_of("store"), KITH_STORE_READ, &options, &at->made_store);)
+CALL(store_create, kithi_store_options options = store_options();
+     return kithi_store_create(path_of("new"), at->cuckoo, &options, &at->made_store);)
+CALL(store_convert, kithi_store_options options = store_options();
+     return kithi_store_convert(path_of("plain"), &options, &at->made_store);)
+CALL(store_open, kithi_store_options options = store_options();
+     return kithi_store_open(path_of("store"), KITHI_STORE_READ, &options, &at->made_store);)
 static kith_status try_store_open_fd(void) {
-    kith_store_options options = store_options();
+    kithi_store_options options = store_options();
     int file = opened("store"), journal = opened("store-journal");
-    kith_status status = kith_store_open_fd(file, journal, &options, &at->made_store);
+    kith_status status = kithi_store_open_fd(file, journal, &options, &at->made_store);
     if (status != KITH_OK) { /* on success they belong to the store */
         (void)close(file);
         (void)close(journal);
     }
     return status;
 }
-CALL(store_add, return kith_store_add(at->store, "key", 3, NULL);)
-CALL(store_add_digest, return kith_store_add_digest(at->store, digest_of(2000), NULL);)
-CALL(store_add_many, uint64_t digest = digest_of(2000); return kith_store_add_many(at->store, &digest, 1, NULL, NULL);)
-CALL(store_refresh, return kith_store_refresh(at->reader, NULL);)
-CALL(store_replace, return kith_store_replace(at->store, at->cuckoo);)
-CALL(store_rollback, kith_status status = kith_store_begin(at->store);
-     if (status == KITH_OK) status = kith_store_add_digest(at->store, digest_of(0), NULL);
-     return status == KITH_OK ? kith_store_rollback(at->store) : status;)
-CALL(store_checkpoint, return kith_store_checkpoint(at->store);)
-CALL(store_verify, return kith_store_verify(at->store);)
-CALL(store_close_plain, kith_status status = kith_store_close_plain(at->store); if (status == KITH_OK) at->store = NULL;
-     return status;)
+CALL(store_add, return kithi_store_add(at->store, "key", 3, NULL);)
+CALL(store_add_digest, return kithi_store_add_digest(at->store, digest_of(2000), NULL);)
+CALL(store_add_many, uint64_t digest = digest_of(2000); return kithi_store_add_many(at->store, &digest, 1, NULL, NULL);)
+CALL(store_refresh, return kithi_store_refresh(at->reader, NULL);)
+CALL(store_replace, return kithi_store_replace(at->store, at->cuckoo);)
+CALL(store_rollback, kith_status status = kithi_store_begin(at->store);
+     if (status == KITH_OK) status = kithi_store_add_digest(at->store, digest_of(0), NULL);
+     return status == KITH_OK ? kithi_store_rollback(at->store) : status;)
+CALL(store_checkpoint, return kithi_store_checkpoint(at->store);)
+CALL(store_verify, return kithi_store_verify(at->store);)
+CALL(store_close_plain, kith_status status = kithi_store_close_plain(at->store);
+     if (status == KITH_OK) at->store = NULL; return status;)
 CALL(repair, kith_repair_report report = KITH_REPAIR_REPORT_INIT;
      return kith_repair(path_of("store"), &at->allocator, &report, &at->filter);)
 
@@ -398,10 +399,10 @@ static const struct {
 
 /* Makes the call once more. A store that was created, but not opened, is opened now. */
 static kith_status again(attempt run) {
-    kith_store_options options = store_options();
+    kithi_store_options options = store_options();
     kith_status status = run();
     return status == KITH_E_JOURNAL && run == try_store_convert
-               ? kith_store_open(path_of("plain"), KITH_STORE_WRITE, &options, &at->made_store)
+               ? kithi_store_open(path_of("plain"), KITHI_STORE_WRITE, &options, &at->made_store)
                : status;
 }
 
@@ -534,15 +535,15 @@ static void use_tables(void) {
 
 static void use_stores(void) {
     uint64_t digest = digest_of(0);
-    CHECK_OK(kith_store_begin(at->store));
-    CHECK_OK(kith_store_add_digest(at->store, digest, NULL));
-    CHECK_OK(kith_store_commit(at->store));
-    CHECK_OK(kith_store_sync(at->store));
-    CHECK_OK(kith_store_tick(at->store));
-    CHECK(kith_store_durable(at->store) && !kith_store_has(at->store, "key", 3));
-    CHECK_STATUS(kith_store_remove(at->store, "key", 3), KITH_E_UNSUPPORTED); /* layers of blocked filters */
-    CHECK_STATUS(kith_store_remove_digest(at->store, digest), KITH_E_UNSUPPORTED);
-    CHECK_STATUS(kith_store_remove_many(at->store, &digest, 1, NULL), KITH_E_UNSUPPORTED);
+    CHECK_OK(kithi_store_begin(at->store));
+    CHECK_OK(kithi_store_add_digest(at->store, digest, NULL));
+    CHECK_OK(kithi_store_commit(at->store));
+    CHECK_OK(kithi_store_sync(at->store));
+    CHECK_OK(kithi_store_tick(at->store));
+    CHECK(kithi_store_durable(at->store) && !kithi_store_has(at->store, "key", 3));
+    CHECK_STATUS(kithi_store_remove(at->store, "key", 3), KITH_E_UNSUPPORTED); /* layers of blocked filters */
+    CHECK_STATUS(kithi_store_remove_digest(at->store, digest), KITH_E_UNSUPPORTED);
+    CHECK_STATUS(kithi_store_remove_many(at->store, &digest, 1, NULL), KITH_E_UNSUPPORTED);
 }
 
 static void use_the_rest(void) {

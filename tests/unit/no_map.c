@@ -39,15 +39,15 @@ static void check_same(const kith_filter *got, const kith_filter *want) {
 /* Makes a store with the keys 0 … KEYS - 1, half of them in the journal, and returns a filter with the same keys. */
 static kith_filter *make_store(const char *path, const char *kind) {
     kith_filter *model = new_filter(kind, NULL);
-    kith_store *store = NULL;
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    kithi_store *store = NULL;
+    kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
     options.sync = KITH_SYNC_OPERATIONS;
-    CHECK_OK(kith_store_create(path, model, &options, &store));
+    CHECK_OK(kithi_store_create(path, model, &options, &store));
     for (uint64_t i = KEYS / 2; i < KEYS; i++) {
-        CHECK_OK(kith_store_add(store, &i, sizeof i, NULL));
+        CHECK_OK(kithi_store_add(store, &i, sizeof i, NULL));
         CHECK_OK(kith_filter_add(model, &i, sizeof i, NULL));
     }
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_close(store));
     return model;
 }
 
@@ -93,9 +93,9 @@ TEST(a_descriptor_of_something_else_is_refused) {
         CHECK(errno == EBADF);
     }
     CHECK_STATUS(kith_filter_open_fd(folder, 8, NULL, &filter), KITH_E_ARGUMENT);
-    kith_store *store = NULL;
-    CHECK_STATUS(kith_store_open_fd(folder, -1, NULL, &store), KITH_E_IO);
-    CHECK_STATUS(kith_store_open_fd(pipes[0], -1, NULL, &store), KITH_E_IO);
+    kithi_store *store = NULL;
+    CHECK_STATUS(kithi_store_open_fd(folder, -1, NULL, &store), KITH_E_IO);
+    CHECK_STATUS(kithi_store_open_fd(pipes[0], -1, NULL, &store), KITH_E_IO);
     CHECK(is_open(folder) && is_open(pipes[0]));
     CHECK(close(folder) == 0 && close(pipes[0]) == 0 && close(pipes[1]) == 0);
     remove_folder(&f);
@@ -106,16 +106,16 @@ TEST(a_store_opens_from_two_descriptors_and_then_owns_them) {
     EACH_KIND_THAT_ADDS(kind) {
         kith_filter *model = make_store(in(&f, kind), kind);
         for (unsigned no_map = 0; no_map < 2; no_map++) {
-            kith_store_options options = KITH_STORE_OPTIONS_INIT;
+            kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
             options.no_map = no_map != 0;
             int snapshot = opened_file(in(&f, kind)), journal = opened_file(journal_of(&f, kind));
-            kith_store *store = NULL;
-            CHECK_OK(kith_store_open_fd(snapshot, journal, &options, &store));
-            check_same(kith_store_filter(store), model);
-            CHECK_OK(kith_store_verify(store));
-            CHECK_STATUS(kith_store_add(store, "new", 3, NULL), KITH_E_READONLY);
+            kithi_store *store = NULL;
+            CHECK_OK(kithi_store_open_fd(snapshot, journal, &options, &store));
+            check_same(kithi_store_filter(store), model);
+            CHECK_OK(kithi_store_verify(store));
+            CHECK_STATUS(kithi_store_add(store, "new", 3, NULL), KITH_E_READONLY);
             CHECK(is_open(snapshot) && is_open(journal));
-            CHECK_OK(kith_store_close(store));
+            CHECK_OK(kithi_store_close(store));
             CHECK(!is_open(snapshot) && !is_open(journal));
         }
         kith_filter_free(model);
@@ -126,23 +126,23 @@ TEST(a_store_opens_from_two_descriptors_and_then_owns_them) {
 TEST(a_store_from_descriptors_follows_its_journal) {
     struct folder f = fresh_folder();
     kith_filter *model = make_store(in(&f, "x"), "cuckoo");
-    kith_store *reader = NULL, *writer = NULL;
+    kithi_store *reader = NULL, *writer = NULL;
     bool changed;
-    CHECK_OK(kith_store_open_fd(opened_file(in(&f, "x")), opened_file(journal_of(&f, "x")), NULL, &reader));
-    CHECK_OK(kith_store_open(in(&f, "x"), KITH_STORE_WRITE, NULL, &writer));
+    CHECK_OK(kithi_store_open_fd(opened_file(in(&f, "x")), opened_file(journal_of(&f, "x")), NULL, &reader));
+    CHECK_OK(kithi_store_open(in(&f, "x"), KITHI_STORE_WRITE, NULL, &writer));
     uint64_t key = 3;
-    CHECK_OK(kith_store_remove(writer, &key, sizeof key));
+    CHECK_OK(kithi_store_remove(writer, &key, sizeof key));
     CHECK_OK(kith_filter_remove(model, &key, sizeof key));
-    CHECK_OK(kith_store_refresh(reader, &changed));
+    CHECK_OK(kithi_store_refresh(reader, &changed));
     CHECK(changed);
-    check_same(kith_store_filter(reader), model);
-    CHECK_OK(kith_store_checkpoint(writer));
-    CHECK_OK(kith_store_add(writer, &key, sizeof key, NULL));
-    CHECK_OK(kith_store_refresh(reader, &changed));
+    check_same(kithi_store_filter(reader), model);
+    CHECK_OK(kithi_store_checkpoint(writer));
+    CHECK_OK(kithi_store_add(writer, &key, sizeof key, NULL));
+    CHECK_OK(kithi_store_refresh(reader, &changed));
     CHECK(!changed);
-    check_same(kith_store_filter(reader), model);
-    CHECK_OK(kith_store_close(reader));
-    CHECK_OK(kith_store_close(writer));
+    check_same(kithi_store_filter(reader), model);
+    CHECK_OK(kithi_store_close(reader));
+    CHECK_OK(kithi_store_close(writer));
     kith_filter_free(model);
     remove_folder(&f);
 }
@@ -153,13 +153,13 @@ TEST(descriptors_that_do_not_make_a_store_stay_with_the_caller) {
     kith_filter_free(make_store(in(&f, "y"), "bloom"));
     CHECK_OK(kith_filter_save(model, in(&f, "plain")));
     int x = opened_file(in(&f, "x")), other = opened_file(journal_of(&f, "y")), plain = opened_file(in(&f, "plain"));
-    kith_store *store = NULL;
-    kith_store_options locked = KITH_STORE_OPTIONS_INIT;
+    kithi_store *store = NULL;
+    kithi_store_options locked = KITHI_STORE_OPTIONS_INIT;
     locked.lock = 1;
-    CHECK_STATUS(kith_store_open_fd(x, -1, NULL, &store), KITH_E_JOURNAL);
-    CHECK_STATUS(kith_store_open_fd(x, other, NULL, &store), KITH_E_JOURNAL);
-    CHECK_STATUS(kith_store_open_fd(plain, other, NULL, &store), KITH_E_NOT_STORE);
-    CHECK_STATUS(kith_store_open_fd(x, other, &locked, &store), KITH_E_ARGUMENT);
+    CHECK_STATUS(kithi_store_open_fd(x, -1, NULL, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(kithi_store_open_fd(x, other, NULL, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(kithi_store_open_fd(plain, other, NULL, &store), KITH_E_NOT_STORE);
+    CHECK_STATUS(kithi_store_open_fd(x, other, &locked, &store), KITH_E_ARGUMENT);
     CHECK(is_open(x) && is_open(other) && is_open(plain) && is_open(0));
     CHECK(close(x) == 0 && close(other) == 0 && close(plain) == 0);
     kith_filter_free(model);
@@ -180,37 +180,37 @@ TEST(a_store_without_maps_maps_nothing) {
     struct folder f = fresh_folder();
     kithi_files files = kithi_files_system;
     files.map = refuse_to_map;
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
     options.sync = KITH_SYNC_OPERATIONS;
     EACH_KIND_THAT_ADDS(kind) {
         kith_filter *model = new_filter(kind, NULL);
-        kith_store *store = NULL, *reader = NULL;
+        kithi_store *store = NULL, *reader = NULL;
         options.no_map = false;
         CHECK_STATUS(kithi_store_create_with(&files, in(&f, "mapped"), model, &options, &store), KITH_E_IO);
         options.no_map = true;
         CHECK_OK(kith_filter_save(model, in(&f, kind)));
         CHECK_OK(kithi_store_convert_with(&files, in(&f, kind), &options, &store));
-        CHECK_OK(kithi_store_open_with(&files, in(&f, kind), KITH_STORE_READ, &options, &reader));
+        CHECK_OK(kithi_store_open_with(&files, in(&f, kind), KITHI_STORE_READ, &options, &reader));
         for (uint64_t i = KEYS / 2; i < KEYS - 1; i++) {
-            CHECK_OK(kith_store_add(store, &i, sizeof i, NULL));
+            CHECK_OK(kithi_store_add(store, &i, sizeof i, NULL));
             CHECK_OK(kith_filter_add(model, &i, sizeof i, NULL));
             if (i % 8 == 1)
-                CHECK_OK(kith_store_checkpoint(store));
-            CHECK_OK(kith_store_refresh(reader, NULL));
-            check_same(kith_store_filter(reader), model);
+                CHECK_OK(kithi_store_checkpoint(store));
+            CHECK_OK(kithi_store_refresh(reader, NULL));
+            check_same(kithi_store_filter(reader), model);
         }
         uint64_t last = KEYS - 1;
-        CHECK_OK(kith_store_begin(store));
-        CHECK_OK(kith_store_add(store, &last, sizeof last, NULL));
-        CHECK_OK(kith_store_rollback(store));
-        check_same(kith_store_filter(store), model);
-        CHECK_OK(kith_store_verify(store));
-        CHECK_OK(kith_store_replace(store, model));
-        CHECK_OK(kith_store_close(store));
-        CHECK_OK(kithi_store_open_with(&files, in(&f, kind), KITH_STORE_WRITE, &options, &store));
-        check_same(kith_store_filter(store), model);
-        CHECK_OK(kith_store_close_plain(store));
-        CHECK_OK(kith_store_close(reader));
+        CHECK_OK(kithi_store_begin(store));
+        CHECK_OK(kithi_store_add(store, &last, sizeof last, NULL));
+        CHECK_OK(kithi_store_rollback(store));
+        check_same(kithi_store_filter(store), model);
+        CHECK_OK(kithi_store_verify(store));
+        CHECK_OK(kithi_store_replace(store, model));
+        CHECK_OK(kithi_store_close(store));
+        CHECK_OK(kithi_store_open_with(&files, in(&f, kind), KITHI_STORE_WRITE, &options, &store));
+        check_same(kithi_store_filter(store), model);
+        CHECK_OK(kithi_store_close_plain(store));
+        CHECK_OK(kithi_store_close(reader));
         kith_filter_free(model);
     }
     remove_folder(&f);
@@ -225,14 +225,14 @@ TEST(a_store_without_maps_is_verified_when_it_is_opened) {
     CHECK(pread(fd, &byte, 1, KITHI_HEADER_BYTES) == 1); /* the first byte of the body */
     byte ^= 1;
     CHECK(pwrite(fd, &byte, 1, KITHI_HEADER_BYTES) == 1 && close(fd) == 0);
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
-    kith_store *store = NULL;
-    CHECK_OK(kith_store_open(path, KITH_STORE_READ, &options, &store));
-    CHECK_STATUS(kith_store_verify(store), KITH_E_CORRUPT);
-    CHECK_OK(kith_store_close(store));
+    kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
+    kithi_store *store = NULL;
+    CHECK_OK(kithi_store_open(path, KITHI_STORE_READ, &options, &store));
+    CHECK_STATUS(kithi_store_verify(store), KITH_E_CORRUPT);
+    CHECK_OK(kithi_store_close(store));
     options.no_map = true;
-    CHECK_STATUS(kith_store_open(path, KITH_STORE_READ, &options, &store), KITH_E_CORRUPT);
-    CHECK_STATUS(kith_store_open(path, KITH_STORE_WRITE, &options, &store), KITH_E_CORRUPT);
+    CHECK_STATUS(kithi_store_open(path, KITHI_STORE_READ, &options, &store), KITH_E_CORRUPT);
+    CHECK_STATUS(kithi_store_open(path, KITHI_STORE_WRITE, &options, &store), KITH_E_CORRUPT);
     remove_folder(&f);
 }
 
@@ -244,13 +244,13 @@ TEST(every_failing_allocation_is_survived_without_maps) {
         for (uint64_t n = 1;; n++) {
             struct memory m = {.fail_at = n};
             kith_allocator allocator = memory_allocator(&m);
-            kith_store_options options = KITH_STORE_OPTIONS_INIT;
+            kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
             options.no_map = true;
             options.allocator = &allocator;
-            kith_store *store = NULL;
-            kith_status status = kith_store_open(in(&f, "x"), flags, &options, &store);
+            kithi_store *store = NULL;
+            kith_status status = kithi_store_open(in(&f, "x"), flags, &options, &store);
             if (status == KITH_OK)
-                CHECK_OK(kith_store_close(store));
+                CHECK_OK(kithi_store_close(store));
             else
                 CHECK_STATUS(status, KITH_E_MEMORY);
             CHECK_EQ_U64(m.live_blocks, 0);
@@ -327,12 +327,12 @@ TEST(a_file_that_becomes_shorter_while_it_is_read_is_an_error) {
         (void)snprintf(path, sizeof path, "%s", in(&f, "store"));
         for (unsigned flags = 0; flags < 2; flags++) {
             copy_file(in(&f, "kept"), path);
-            kith_store_options options = KITH_STORE_OPTIONS_INIT;
-            kith_store *store = NULL;
+            kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
+            kithi_store *store = NULL;
             options.no_map = true;
             options.allocator = &allocator;
             c.has_cut = false;
-            CHECK_STATUS(kith_store_open(path, flags, &options, &store), KITH_E_TRUNCATED);
+            CHECK_STATUS(kithi_store_open(path, flags, &options, &store), KITH_E_TRUNCATED);
             CHECK(c.has_cut);
         }
         CHECK_EQ_U64(c.memory.live_blocks, 0);

@@ -1,4 +1,4 @@
-/* Tests of callers that were compiled when a struct of kith/builder.h, kith/store.h or kith/repair.h had fewer fields:
+/* Tests of callers that were compiled when a struct of kith/builder.h, file/store.h or kith/repair.h had fewer fields:
  * only those are read and written. The contract checks test the structs of filters and tables. */
 #define _GNU_SOURCE
 
@@ -6,9 +6,9 @@
 
 #include <kith/builder.h>
 #include <kith/repair.h>
-#include <kith/store.h>
 
 #include "check.h"
+#include "file/store.h"
 #include "core/mix.h"
 #include "folder.h"
 
@@ -54,18 +54,18 @@ TEST(only_the_callers_fields_of_the_info_of_a_store_are_written) {
     struct folder folder = fresh_folder();
     kith_filter_spec spec = small_spec();
     kith_filter *f = NULL;
-    kith_store *store = NULL;
+    kithi_store *store = NULL;
     CHECK_OK(kith_filter_create(&spec, &f));
-    CHECK_OK(kith_store_create(in(&folder, "x"), f, NULL, &store));
-    CHECK_OK(kith_store_add(store, "key", 3, NULL));
-    kith_store_info older;
+    CHECK_OK(kithi_store_create(in(&folder, "x"), f, NULL, &store));
+    CHECK_OK(kithi_store_add(store, "key", 3, NULL));
+    kithi_store_info older;
     memset(&older, GUARD, sizeof older);
-    older.struct_bytes = offsetof(kith_store_info, generation);
-    CHECK_OK(kith_store_info_of(store, &older));
-    CHECK_EQ_U64(older.struct_bytes, offsetof(kith_store_info, generation));
+    older.struct_bytes = offsetof(kithi_store_info, generation);
+    CHECK_OK(kithi_store_info_of(store, &older));
+    CHECK_EQ_U64(older.struct_bytes, offsetof(kithi_store_info, generation));
     CHECK(older.sequence == 1 && older.synced == 1 && older.snapshot_sequence == 0);
-    check_guard(&older, offsetof(kith_store_info, generation), sizeof older);
-    CHECK_OK(kith_store_close(store));
+    check_guard(&older, offsetof(kithi_store_info, generation), sizeof older);
+    CHECK_OK(kithi_store_close(store));
     kith_filter_free(f);
     remove_folder(&folder);
 }

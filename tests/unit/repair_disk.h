@@ -111,13 +111,13 @@ static inline void check_whole(kith_filter *want) {
 /* A store with the keys 0 … n / 2 - 1 in its snapshot, and a record for each of the others. */
 static inline kith_filter *make_store(const char *kind, uint64_t n) {
     kith_filter *model = filter_of(kind, NULL, 4 * n, n / 2);
-    kith_store *store;
+    kithi_store *store;
     CHECK_OK(kithi_store_create_with(&files, PATH, model, NULL, &store));
     for (uint64_t i = n / 2; i < n; i++) {
-        CHECK_OK(kith_store_add(store, &i, sizeof i, NULL));
+        CHECK_OK(kithi_store_add(store, &i, sizeof i, NULL));
         CHECK_OK(kith_filter_add(model, &i, sizeof i, NULL));
     }
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_close(store));
     return model;
 }
 

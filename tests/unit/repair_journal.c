@@ -31,11 +31,11 @@ TEST(a_damaged_record_is_the_only_one_that_is_lost) {
 TEST(removals_are_not_repeated_after_a_loss) {
     new_disk();
     kith_filter *model = make_store("cuckoo", N);
-    kith_store *store;
-    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
+    kithi_store *store;
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITHI_STORE_WRITE, NULL, &store));
     for (uint64_t i = 0; i < N; i += 2)
-        CHECK_OK(kith_store_remove(store, &i, sizeof i));
-    CHECK_OK(kith_store_close(store));
+        CHECK_OK(kithi_store_remove(store, &i, sizeof i));
+    CHECK_OK(kithi_store_close(store));
     kith_filter *got = repaired(0);
     CHECK(report.is_whole);
     CHECK_EQ_U64(kith_filter_count(got), N / 2);
@@ -53,15 +53,15 @@ TEST(a_batch_without_its_end_is_not_applied) {
          step++) { /* committed; the commit is damaged; the same, and another add follows */
         new_disk();
         kith_filter *model = make_store("bloom", N);
-        kith_store *store;
+        kithi_store *store;
         uint64_t key = 100, other = 200;
-        CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
-        CHECK_OK(kith_store_begin(store));
-        CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
-        CHECK_OK(kith_store_commit(store));
+        CHECK_OK(kithi_store_open_with(&files, PATH, KITHI_STORE_WRITE, NULL, &store));
+        CHECK_OK(kithi_store_begin(store));
+        CHECK_OK(kithi_store_add(store, &key, sizeof key, NULL));
+        CHECK_OK(kithi_store_commit(store));
         if (step == 2)
-            CHECK_OK(kith_store_add(store, &other, sizeof other, NULL));
-        CHECK_OK(kith_store_close(store));
+            CHECK_OK(kithi_store_add(store, &other, sizeof other, NULL));
+        CHECK_OK(kithi_store_close(store));
         if (step > 0)
             flip(JOURNAL, record_at(N / 2 + 2) + 20, 1); /* the commit record */
         kith_filter *got = repaired(0);
@@ -78,16 +78,16 @@ TEST(a_batch_without_its_end_is_not_applied) {
 TEST(applied_records_of_a_batch_are_not_in_the_ignored_tail) {
     new_disk();
     kith_filter *model = make_store("bloom", N);
-    kith_store *store;
+    kithi_store *store;
     uint64_t key = 100, other = 200;
-    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
-    CHECK_OK(kith_store_begin(store));
-    CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
-    CHECK_OK(kith_store_commit(store));
-    CHECK_OK(kith_store_begin(store));
-    CHECK_OK(kith_store_add(store, &other, sizeof other, NULL));
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITHI_STORE_WRITE, NULL, &store));
+    CHECK_OK(kithi_store_begin(store));
+    CHECK_OK(kithi_store_add(store, &key, sizeof key, NULL));
+    CHECK_OK(kithi_store_commit(store));
+    CHECK_OK(kithi_store_begin(store));
+    CHECK_OK(kithi_store_add(store, &other, sizeof other, NULL));
     struct disk_bytes journal = kept(JOURNAL);
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_close(store));
     put_back(JOURNAL, &journal);
     uint64_t commit_at = record_at(N / 2 + 2);
     flip(JOURNAL, commit_at + 20, 1);
@@ -159,12 +159,12 @@ TEST(an_old_copy_of_the_file_misses_the_records_in_between) {
     new_disk();
     kith_filter *model = make_store("cuckoo", N);
     struct disk_bytes old = kept(PATH);
-    kith_store *store;
+    kithi_store *store;
     uint64_t key = 100;
-    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
-    CHECK_OK(kith_store_checkpoint(store));
-    CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITHI_STORE_WRITE, NULL, &store));
+    CHECK_OK(kithi_store_checkpoint(store));
+    CHECK_OK(kithi_store_add(store, &key, sizeof key, NULL));
+    CHECK_OK(kithi_store_close(store));
     put_back(PATH, &old);
     kith_filter *got = repaired(0);
     CHECK(got != NULL && report.journal == KITH_JOURNAL_DAMAGED && report.may_miss_keys);

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "check.h"
+#include "file/store.h"
 #include "folder.h"
 
 enum { READERS = 8, KEYS = 400 };
@@ -24,9 +25,9 @@ static void must(kith_status status) {
 }
 
 static void *write_keys(void *context) {
-    kith_store *store = context;
+    kithi_store *store = context;
     for (uint64_t key = 0; key < KEYS; key++) {
-        must(kith_store_add(store, &key, sizeof key, NULL));
+        must(kithi_store_add(store, &key, sizeof key, NULL));
         atomic_store(&acknowledged, key + 1);
         while (key > atomic_load(&slowest) + KEYS / 4) /* so that readers see several states */
             (void)sched_yield();
@@ -38,13 +39,13 @@ static _Atomic uint64_t seen_by[READERS];
 
 static void *read_keys(void *context) {
     size_t reader = (size_t)(uintptr_t)context;
-    kith_store *store;
-    must(kith_store_open(path, KITH_STORE_READ, NULL, &store));
+    kithi_store *store;
+    must(kithi_store_open(path, KITHI_STORE_READ, NULL, &store));
     for (uint64_t seen = 0; seen < KEYS;) {
         uint64_t now = atomic_load(&acknowledged);
-        must(kith_store_refresh(store, NULL));
+        must(kithi_store_refresh(store, NULL));
         for (uint64_t key = seen; key < now; key++)
-            if (!kith_store_has(store, &key, sizeof key))
+            if (!kithi_store_has(store, &key, sizeof key))
                 abort();
         seen = now;
         atomic_store(&seen_by[reader], seen);
@@ -53,8 +54,8 @@ static void *read_keys(void *context) {
             least = atomic_load(&seen_by[i]) < least ? atomic_load(&seen_by[i]) : least;
         atomic_store(&slowest, least);
     }
-    must(kith_store_verify(store));
-    must(kith_store_close(store));
+    must(kithi_store_verify(store));
+    must(kithi_store_close(store));
     return NULL;
 }
 
@@ -64,9 +65,9 @@ TEST(eight_readers_and_a_writer_share_a_store) {
         struct folder f = fresh_folder();
         (void)snprintf(path, sizeof path, "%s/x", f.path);
         kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
-        kith_store_options options = KITH_STORE_OPTIONS_INIT;
+        kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
         kith_filter *filter;
-        kith_store *store;
+        kithi_store *store;
         pthread_t writer, readers[READERS];
         spec.kind = kinds[i];
         spec.capacity = KEYS;
@@ -79,17 +80,17 @@ TEST(eight_readers_and_a_writer_share_a_store) {
         for (size_t j = 0; j < READERS; j++)
             atomic_store(&seen_by[j], 0);
         CHECK_OK(kith_filter_create(&spec, &filter));
-        CHECK_OK(kith_store_create(path, filter, &options, &store));
+        CHECK_OK(kithi_store_create(path, filter, &options, &store));
         for (size_t j = 0; j < READERS; j++)
             CHECK(pthread_create(&readers[j], NULL, read_keys, (void *)(uintptr_t)j) == 0);
         CHECK(pthread_create(&writer, NULL, write_keys, store) == 0);
         CHECK(pthread_join(writer, NULL) == 0);
         for (size_t j = 0; j < READERS; j++)
             CHECK(pthread_join(readers[j], NULL) == 0);
-        kith_store_info info = KITH_STORE_INFO_INIT;
-        CHECK_OK(kith_store_info_of(store, &info));
+        kithi_store_info info = KITHI_STORE_INFO_INIT;
+        CHECK_OK(kithi_store_info_of(store, &info));
         CHECK(info.generation > 5);
-        CHECK_OK(kith_store_close(store));
+        CHECK_OK(kithi_store_close(store));
         kith_filter_free(filter);
         remove_folder(&f);
     }
@@ -97,13 +98,13 @@ TEST(eight_readers_and_a_writer_share_a_store) {
 
 /* Const calls on one handle need no lock. */
 static void *look_up(void *context) {
-    const kith_store *store = context;
+    const kithi_store *store = context;
     for (uint64_t key = 0; key < KEYS; key++)
-        if (!kith_store_has(store, &key, sizeof key))
+        if (!kithi_store_has(store, &key, sizeof key))
             abort();
-    kith_store_info info = KITH_STORE_INFO_INIT;
-    must(kith_store_info_of(store, &info));
-    must(kith_store_verify(store));
+    kithi_store_info info = KITHI_STORE_INFO_INIT;
+    must(kithi_store_info_of(store, &info));
+    must(kithi_store_verify(store));
     return NULL;
 }
 
@@ -111,22 +112,22 @@ TEST(eight_threads_read_one_handle) {
     struct folder f = fresh_folder();
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     kith_filter *filter;
-    kith_store *store;
+    kithi_store *store;
     pthread_t readers[READERS];
     spec.kind = "cuckoo";
     spec.capacity = KEYS;
     spec.rate = .001;
     CHECK_OK(kith_filter_create(&spec, &filter));
-    CHECK_OK(kith_store_create(in(&f, "x"), filter, NULL, &store));
-    CHECK_OK(kith_store_begin(store));
+    CHECK_OK(kithi_store_create(in(&f, "x"), filter, NULL, &store));
+    CHECK_OK(kithi_store_begin(store));
     for (uint64_t key = 0; key < KEYS; key++)
-        CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
-    CHECK_OK(kith_store_commit(store));
+        CHECK_OK(kithi_store_add(store, &key, sizeof key, NULL));
+    CHECK_OK(kithi_store_commit(store));
     for (size_t j = 0; j < READERS; j++)
         CHECK(pthread_create(&readers[j], NULL, look_up, store) == 0);
     for (size_t j = 0; j < READERS; j++)
         CHECK(pthread_join(readers[j], NULL) == 0);
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_close(store));
     kith_filter_free(filter);
     remove_folder(&f);
 }

@@ -4,10 +4,9 @@
 #include <sys/resource.h>
 
 #include "check.h"
+#include "file/store.h"
 #include "folder.h"
 #include "os/files.h"
-
-#include <kith/store.h>
 
 static const kithi_files *const FILES = &kithi_files_system;
 
@@ -62,16 +61,16 @@ TEST(a_journal_that_is_not_a_regular_file_is_none) {
     spec.capacity = 100;
     spec.rate = 0.01;
     kith_filter *filter;
-    kith_store *store;
+    kithi_store *store;
     CHECK_OK(kith_filter_create(&spec, &filter));
-    CHECK_OK(kith_store_create(in(&f, "x"), filter, NULL, &store));
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_create(in(&f, "x"), filter, NULL, &store));
+    CHECK_OK(kithi_store_close(store));
     CHECK(unlink(in(&f, "x-journal")) == 0 && mkfifo(in(&f, "x-journal"), 0600) == 0);
-    CHECK_STATUS(kith_store_open(in(&f, "x"), KITH_STORE_READ, NULL, &store), KITH_E_JOURNAL);
-    CHECK_STATUS(kith_store_open(in(&f, "x"), KITH_STORE_WRITE, NULL, &store), KITH_E_JOURNAL);
-    CHECK_STATUS(kith_store_create(in(&f, "x"), filter, NULL, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(kithi_store_open(in(&f, "x"), KITHI_STORE_READ, NULL, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(kithi_store_open(in(&f, "x"), KITHI_STORE_WRITE, NULL, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(kithi_store_create(in(&f, "x"), filter, NULL, &store), KITH_E_JOURNAL);
     CHECK_OK(kith_filter_save(filter, in(&f, "x")));
-    CHECK_STATUS(kith_store_convert(in(&f, "x"), NULL, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(kithi_store_convert(in(&f, "x"), NULL, &store), KITH_E_JOURNAL);
     kith_filter_free(filter);
     remove_folder(&f);
 }

@@ -32,42 +32,42 @@ static struct disk_bytes *journal_bytes(void) {
 }
 
 /* A store on a new disk with KEYS adds, each of which was synced alone. */
-static void make_store(kith_store_sync_mode sync) {
+static void make_store(kith_sync sync) {
     disk_free(&disk);
     disk_init(&disk, 1);
     files = disk_files(&disk);
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
     options.sync = sync;
     options.sync_operations = 4;
     kith_filter *filter = empty_filter();
-    kith_store *store;
+    kithi_store *store;
     CHECK_OK(kithi_store_create_with(&files, PATH, filter, &options, &store));
     for (uint64_t key = 0; key < KEYS; key++)
-        CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
-    CHECK_OK(kith_store_close(store));
+        CHECK_OK(kithi_store_add(store, &key, sizeof key, NULL));
+    CHECK_OK(kithi_store_close(store));
     kith_filter_free(filter);
     CHECK_EQ_U64(journal_bytes()->n, 64 + KEYS * RECORD_BYTES);
 }
 
 /* Opens the store and checks that it has the first n keys, and no other. */
 static void check_has(unsigned flags, uint64_t n, uint64_t cut_bytes) {
-    kith_store *store;
-    kith_store_info info = KITH_STORE_INFO_INIT;
+    kithi_store *store;
+    kithi_store_info info = KITHI_STORE_INFO_INIT;
     CHECK_OK(kithi_store_open_with(&files, PATH, flags, NULL, &store));
-    CHECK_OK(kith_store_info_of(store, &info));
+    CHECK_OK(kithi_store_info_of(store, &info));
     CHECK_EQ_U64(info.sequence, n);
     CHECK_EQ_U64(info.cut_bytes, cut_bytes);
-    CHECK_EQ_U64(kith_filter_count(kith_store_filter(store)), n);
+    CHECK_EQ_U64(kith_filter_count(kithi_store_filter(store)), n);
     for (uint64_t key = 0; key < n; key++)
-        CHECK(kith_store_has(store, &key, sizeof key));
-    CHECK_OK(kith_store_close(store));
+        CHECK(kithi_store_has(store, &key, sizeof key));
+    CHECK_OK(kithi_store_close(store));
 }
 
 static kith_status opens(unsigned flags) {
-    kith_store *store;
+    kithi_store *store;
     kith_status status = kithi_store_open_with(&files, PATH, flags, NULL, &store);
     if (status == KITH_OK)
-        CHECK_OK(kith_store_close(store));
+        CHECK_OK(kithi_store_close(store));
     CHECK_EQ_U64(disk_open_handles(&disk), 0);
     CHECK_EQ_U64(disk.maps, 0);
     return status;
@@ -80,17 +80,17 @@ TEST(a_journal_that_ends_anywhere_is_cut_after_the_last_whole_record) {
         make_store(KITH_SYNC_CALL);
         disk_resize(journal_bytes(), n);
         uint64_t records = (n - 64) / RECORD_BYTES, rest = (n - 64) % RECORD_BYTES;
-        check_has(KITH_STORE_READ, records, rest);
+        check_has(KITHI_STORE_READ, records, rest);
         CHECK_EQ_U64(journal_bytes()->n, n); /* a reader changes nothing */
-        check_has(KITH_STORE_WRITE, records, rest);
+        check_has(KITHI_STORE_WRITE, records, rest);
         CHECK_EQ_U64(journal_bytes()->n, n - rest);
-        check_has(KITH_STORE_WRITE, records, 0);
+        check_has(KITHI_STORE_WRITE, records, 0);
     }
     for (size_t n = 0; n < 64; n++) {
         make_store(KITH_SYNC_CALL);
         disk_resize(journal_bytes(), n);
-        CHECK_STATUS(opens(KITH_STORE_WRITE), n < 8 ? KITH_E_JOURNAL : KITH_E_CORRUPT);
-        CHECK_STATUS(opens(KITH_STORE_READ), n < 8 ? KITH_E_JOURNAL : KITH_E_CORRUPT);
+        CHECK_STATUS(opens(KITHI_STORE_WRITE), n < 8 ? KITH_E_JOURNAL : KITH_E_CORRUPT);
+        CHECK_STATUS(opens(KITHI_STORE_READ), n < 8 ? KITH_E_JOURNAL : KITH_E_CORRUPT);
         CHECK_EQ_U64(journal_bytes()->n, n);
     }
 }
@@ -100,8 +100,8 @@ TEST(every_damaged_byte_of_the_header_is_noticed) {
         make_store(KITH_SYNC_CALL);
         journal_bytes()->at[at] ^= 0x10;
         kith_status want = at < 8 ? KITH_E_JOURNAL : at < 10 ? KITH_E_VERSION : KITH_E_CORRUPT;
-        CHECK_STATUS(opens(KITH_STORE_WRITE), want);
-        CHECK_STATUS(opens(KITH_STORE_READ), want);
+        CHECK_STATUS(opens(KITHI_STORE_WRITE), want);
+        CHECK_STATUS(opens(KITHI_STORE_READ), want);
     }
 }
 
@@ -115,7 +115,7 @@ TEST(headers_that_no_writer_writes_are_refused) {
         make_store(KITH_SYNC_CALL);
         kithi_store64(journal_bytes()->at + cases[i].at, cases[i].value);
         kithi_store64(journal_bytes()->at + 56, kithi_checksum(journal_bytes()->at, 56));
-        CHECK_STATUS(opens(KITH_STORE_WRITE), KITH_E_CORRUPT);
+        CHECK_STATUS(opens(KITHI_STORE_WRITE), KITH_E_CORRUPT);
     }
 }
 
@@ -129,10 +129,10 @@ TEST(a_journal_that_shrinks_while_it_is_recovered_is_an_error) {
     make_store(KITH_SYNC_CALL);
     files.read = read_nothing;
     errno = 0;
-    CHECK_STATUS(opens(KITH_STORE_WRITE), KITH_E_IO);
+    CHECK_STATUS(opens(KITHI_STORE_WRITE), KITH_E_IO);
     CHECK(errno == EIO);
     files.read = disk_read;
-    check_has(KITH_STORE_WRITE, KEYS, 0);
+    check_has(KITHI_STORE_WRITE, KEYS, 0);
 }
 
 /* Each record but the last has a successor that says that it was synced. */
@@ -142,11 +142,11 @@ TEST(damage_to_a_synced_record_is_an_error) {
         make_store(KITH_SYNC_CALL);
         journal_bytes()->at[at] ^= 0x10;
         uint64_t record = (at - 64) / RECORD_BYTES;
-        for (unsigned flags = 0; flags <= KITH_STORE_READ; flags++) {
+        for (unsigned flags = 0; flags <= KITHI_STORE_READ; flags++) {
             if (record < KEYS - 1)
-                CHECK_STATUS(opens(KITH_STORE_READ - flags), KITH_E_CORRUPT);
+                CHECK_STATUS(opens(KITHI_STORE_READ - flags), KITH_E_CORRUPT);
             else
-                check_has(KITH_STORE_READ - flags, KEYS - 1, RECORD_BYTES);
+                check_has(KITHI_STORE_READ - flags, KEYS - 1, RECORD_BYTES);
         }
         if (record < KEYS - 1)
             CHECK_EQ_U64(journal_bytes()->n, 64 + KEYS * RECORD_BYTES); /* nothing was cut off */
@@ -163,9 +163,9 @@ TEST(damage_to_a_record_that_was_not_synced_is_cut_off) {
             /* record number bad + 1 is known to be synced if there is a record of the next group of four */
             bool is_proven = bad / 4 < (keep - 1) / 4;
             if (is_proven)
-                CHECK_STATUS(opens(KITH_STORE_WRITE), KITH_E_CORRUPT);
+                CHECK_STATUS(opens(KITHI_STORE_WRITE), KITH_E_CORRUPT);
             else
-                check_has(KITH_STORE_WRITE, bad, (keep - bad) * RECORD_BYTES);
+                check_has(KITHI_STORE_WRITE, bad, (keep - bad) * RECORD_BYTES);
         }
 }
 
@@ -207,7 +207,7 @@ TEST(records_that_no_writer_writes_are_refused) {
         uint64_t previous = kithi_load64(journal_bytes()->at + end - RECORD_BYTES);
         forge(end, previous, cases[i].sequence, cases[i].synced, cases[i].type, cases[i].flags, cases[i].count);
         size_t with = journal_bytes()->n;
-        CHECK_OK(opens(KITH_STORE_WRITE));
+        CHECK_OK(opens(KITHI_STORE_WRITE));
         CHECK_EQ_U64(journal_bytes()->n, cases[i].valid ? with : end);
     }
     /* bytes that are reserved */
@@ -217,12 +217,12 @@ TEST(records_that_no_writer_writes_are_refused) {
     disk_resize(journal_bytes(), end + RECORD_BYTES);
     journal_bytes()->at[end + 34] = 1;
     forge(end, previous, KEYS + 1, 0, 1, 0, 1);
-    CHECK_OK(opens(KITH_STORE_WRITE));
+    CHECK_OK(opens(KITHI_STORE_WRITE));
     CHECK_EQ_U64(journal_bytes()->n, end);
     /* a valid record that does not follow the one before it */
     make_store(KITH_SYNC_CALL);
     forge(end, previous + 1, KEYS + 1, 0, 1, 0, 1);
-    CHECK_OK(opens(KITH_STORE_WRITE));
+    CHECK_OK(opens(KITHI_STORE_WRITE));
     CHECK_EQ_U64(journal_bytes()->n, end);
 }
 
@@ -238,13 +238,13 @@ TEST(an_operation_that_the_filter_does_not_support_is_an_error) {
     spec.rate = .001;
     CHECK_OK(kith_filter_create(&spec, &filter));
     CHECK((kith_filter_capabilities(filter) & KITH_CAN_REMOVE) == 0);
-    kith_store *store;
+    kithi_store *store;
     CHECK_OK(kithi_store_create_with(&files, PATH, filter, NULL, &store));
-    CHECK_STATUS(kith_store_remove_digest(store, 1), KITH_E_UNSUPPORTED);
-    CHECK_OK(kith_store_close(store));
+    CHECK_STATUS(kithi_store_remove_digest(store, 1), KITH_E_UNSUPPORTED);
+    CHECK_OK(kithi_store_close(store));
     CHECK_EQ_U64(journal_bytes()->n, 64);
     forge(64, kithi_load64(journal_bytes()->at + 56), 1, 0, KITHI_RECORD_REMOVE, 0, 1);
-    CHECK_STATUS(opens(KITH_STORE_WRITE), KITH_E_CORRUPT);
+    CHECK_STATUS(opens(KITHI_STORE_WRITE), KITH_E_CORRUPT);
     kith_filter_free(filter);
 }
 
@@ -254,21 +254,21 @@ TEST(a_batch_without_its_end_is_ignored) {
     disk_init(&disk, 1);
     files = disk_files(&disk);
     kith_filter *filter = empty_filter();
-    kith_store *store;
+    kithi_store *store;
     CHECK_OK(kithi_store_create_with(&files, PATH, filter, NULL, &store));
     for (uint64_t key = 0; key < 3; key++)
-        CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
-    CHECK_OK(kith_store_begin(store));
+        CHECK_OK(kithi_store_add(store, &key, sizeof key, NULL));
+    CHECK_OK(kithi_store_begin(store));
     for (uint64_t key = 3; key < 8; key++)
-        CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
-    CHECK_OK(kith_store_commit(store));
-    CHECK_OK(kith_store_close(store));
+        CHECK_OK(kithi_store_add(store, &key, sizeof key, NULL));
+    CHECK_OK(kithi_store_commit(store));
+    CHECK_OK(kithi_store_close(store));
     kith_filter_free(filter);
     size_t whole = journal_bytes()->n;
     CHECK_EQ_U64(whole, 64 + 8 * RECORD_BYTES + KITHI_RECORD_HEADER_BYTES);
     disk_resize(journal_bytes(), whole - KITHI_RECORD_HEADER_BYTES);
-    check_has(KITH_STORE_READ, 3, 5 * RECORD_BYTES);
-    check_has(KITH_STORE_WRITE, 3, 5 * RECORD_BYTES);
+    check_has(KITHI_STORE_READ, 3, 5 * RECORD_BYTES);
+    check_has(KITHI_STORE_WRITE, 3, 5 * RECORD_BYTES);
     CHECK_EQ_U64(journal_bytes()->n, 64 + 3 * RECORD_BYTES);
 }
 
@@ -284,7 +284,7 @@ static int64_t read_too_early(void *context, int file, void *bytes, size_t byte_
 TEST(a_reader_looks_twice_before_it_reports_damage) {
     make_store(KITH_SYNC_CALL);
     files.read = read_too_early;
-    check_has(KITH_STORE_READ, KEYS, 0);
+    check_has(KITHI_STORE_READ, KEYS, 0);
 }
 
 /* A reader beside a writer. What the reader reads ends at `visible`, and each time it asks for the size of a file after
@@ -317,41 +317,41 @@ TEST(a_reader_of_a_journal_that_grows_sees_no_damage) {
     has_read = false;
     files.read = read_visible;
     files.size = size_later;
-    check_has(KITH_STORE_READ, KEYS, 0);
+    check_has(KITHI_STORE_READ, KEYS, 0);
 }
 
-static kith_store *writer;
+static kithi_store *writer;
 
 static void do_nothing(void) {}
 
 static void write_something_else(void) {
     has_read = false;
     go_on = do_nothing;
-    CHECK_OK(kith_store_rollback(writer));
+    CHECK_OK(kithi_store_rollback(writer));
     for (uint64_t key = 3; key < KEYS; key++)
-        CHECK_OK(kith_store_add(writer, &key, sizeof key, NULL));
+        CHECK_OK(kithi_store_add(writer, &key, sizeof key, NULL));
 }
 
 /* The reader has read the records of a batch, which is then rolled back, and other records take their place. */
 TEST(a_reader_of_a_journal_that_was_cut_begins_again) {
     make_store(KITH_SYNC_CALL);
     disk_resize(journal_bytes(), 64 + 3 * RECORD_BYTES);
-    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &writer));
-    CHECK_OK(kith_store_begin(writer));
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITHI_STORE_WRITE, NULL, &writer));
+    CHECK_OK(kithi_store_begin(writer));
     for (uint64_t key = 100; key < 105; key++)
-        CHECK_OK(kith_store_add(writer, &key, sizeof key, NULL));
+        CHECK_OK(kithi_store_add(writer, &key, sizeof key, NULL));
     visible = UINT64_MAX / 2;
     go_on = write_something_else;
     has_read = false;
     kithi_files readers = files;
     readers.read = read_visible;
     readers.size = size_later;
-    kith_store *reader;
-    CHECK_OK(kithi_store_open_with(&readers, PATH, KITH_STORE_READ, NULL, &reader));
-    CHECK_EQ_U64(kith_filter_count(kith_store_filter(reader)), KEYS);
-    CHECK(!kith_store_has(reader, &(uint64_t){100}, sizeof(uint64_t)));
-    CHECK_OK(kith_store_close(reader));
-    CHECK_OK(kith_store_close(writer));
+    kithi_store *reader;
+    CHECK_OK(kithi_store_open_with(&readers, PATH, KITHI_STORE_READ, NULL, &reader));
+    CHECK_EQ_U64(kith_filter_count(kithi_store_filter(reader)), KEYS);
+    CHECK(!kithi_store_has(reader, &(uint64_t){100}, sizeof(uint64_t)));
+    CHECK_OK(kithi_store_close(reader));
+    CHECK_OK(kithi_store_close(writer));
 }
 
 /* In the worst case each offset looks like a large record: the search for a proof gives up in a bounded time. */
@@ -364,11 +364,11 @@ TEST(a_forged_journal_does_not_cost_more_than_it_has_bytes) {
         /* every word is a type, a count and a sequence number at once */
         kithi_store64(j->at + at, UINT64_C(0x0000200000000001) - (at - end) / 8 % 2);
     }
-    CHECK_STATUS(opens(KITH_STORE_WRITE), KITH_E_CORRUPT);
+    CHECK_STATUS(opens(KITHI_STORE_WRITE), KITH_E_CORRUPT);
     /* zeros, which a crash leaves, are cut off */
     make_store(KITH_SYNC_CALL);
     disk_resize(journal_bytes(), end + (1 << 20));
-    check_has(KITH_STORE_WRITE, KEYS, 1 << 20);
+    check_has(KITHI_STORE_WRITE, KEYS, 1 << 20);
 }
 
 int main(int argc, char **argv) {

@@ -21,9 +21,9 @@ static struct disk_bytes *bytes_of(const char *name) {
     return &disk.files[disk_find(disk.names, name)->file].now;
 }
 
-static void add_keys(kith_store *store, uint64_t from, uint64_t to) {
+static void add_keys(kithi_store *store, uint64_t from, uint64_t to) {
     for (uint64_t key = from; key < to; key++)
-        CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
+        CHECK_OK(kithi_store_add(store, &key, sizeof key, NULL));
 }
 
 static void new_disk(void) {
@@ -33,10 +33,10 @@ static void new_disk(void) {
 }
 
 /* A store with KEYS keys. The writer stays open. */
-static kith_store *new_store(const kithi_files *how) {
+static kithi_store *new_store(const kithi_files *how) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     kith_filter *filter;
-    kith_store *store;
+    kithi_store *store;
     spec.kind = "cuckoo"; /* an operation that is applied twice changes it */
     spec.capacity = 100;
     spec.rate = .001;
@@ -47,14 +47,14 @@ static kith_store *new_store(const kithi_files *how) {
     return store;
 }
 
-static kith_status open_for_reading(const kithi_files *how, kith_store **store) {
-    return kithi_store_open_with(how, PATH, KITH_STORE_READ, NULL, store);
+static kith_status open_for_reading(const kithi_files *how, kithi_store **store) {
+    return kithi_store_open_with(how, PATH, KITHI_STORE_READ, NULL, store);
 }
 
-static void check_keys(const kith_store *store, uint64_t n) {
-    CHECK_EQ_U64(kith_filter_count(kith_store_filter(store)), n);
+static void check_keys(const kithi_store *store, uint64_t n) {
+    CHECK_EQ_U64(kith_filter_count(kithi_store_filter(store)), n);
     for (uint64_t key = 0; key < n; key++)
-        CHECK(kith_store_has(store, &key, sizeof key));
+        CHECK(kithi_store_has(store, &key, sizeof key));
 }
 
 static void check_all_closed(void) {
@@ -64,18 +64,18 @@ static void check_all_closed(void) {
 
 TEST(an_empty_snapshot_is_an_error) {
     new_disk();
-    CHECK_OK(kith_store_close(new_store(&files)));
-    kith_store *store;
+    CHECK_OK(kithi_store_close(new_store(&files)));
+    kithi_store *store;
     struct disk_bytes whole = disk_copy(bytes_of(PATH));
     disk_resize(bytes_of(PATH), 0);
     CHECK_STATUS(open_for_reading(&files, &store), KITH_E_EMPTY);
-    CHECK_STATUS(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store), KITH_E_EMPTY);
+    CHECK_STATUS(kithi_store_open_with(&files, PATH, KITHI_STORE_WRITE, NULL, &store), KITH_E_EMPTY);
     check_all_closed();
     disk_put(bytes_of(PATH), whole.at, whole.n, 0);
     free(whole.at);
     CHECK_OK(open_for_reading(&files, &store));
     check_keys(store, KEYS);
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_close(store));
 }
 
 static int giant_size(void *context, int file, uint64_t *bytes) {
@@ -86,26 +86,26 @@ static int giant_size(void *context, int file, uint64_t *bytes) {
 
 TEST(a_snapshot_that_does_not_fit_into_memory_is_an_error) {
     new_disk();
-    CHECK_OK(kith_store_close(new_store(&files)));
+    CHECK_OK(kithi_store_close(new_store(&files)));
     kithi_files giant = files;
     giant.size = giant_size;
-    kith_store *store;
+    kithi_store *store;
     CHECK_STATUS(open_for_reading(&giant, &store), KITH_E_ADDRESS);
     check_all_closed();
 }
 
 /* ---- without a map ---- */
 
-static kith_status open_without_map(const kithi_files *how, struct memory *memory, kith_store **store) {
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+static kith_status open_without_map(const kithi_files *how, struct memory *memory, kithi_store **store) {
+    kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
     kith_allocator allocator = memory_allocator(memory);
     options.no_map = true;
     options.allocator = &allocator;
-    kith_status status = kithi_store_open_with(how, PATH, KITH_STORE_READ, &options, store);
+    kith_status status = kithi_store_open_with(how, PATH, KITHI_STORE_READ, &options, store);
     CHECK_EQ_U64(disk.maps, 0);
     if (status == KITH_OK) {
         check_keys(*store, KEYS);
-        CHECK_OK(kith_store_close(*store));
+        CHECK_OK(kithi_store_close(*store));
     }
     check_all_closed();
     CHECK_EQ_U64(memory->live_blocks, 0);
@@ -120,8 +120,8 @@ static int64_t read_less_of_the_snapshot(void *context, int file, void *bytes, s
 /* A snapshot that is read instead of mapped is verified completely. */
 TEST(a_snapshot_can_be_read_instead_of_mapped) {
     new_disk();
-    CHECK_OK(kith_store_close(new_store(&files)));
-    kith_store *store;
+    CHECK_OK(kithi_store_close(new_store(&files)));
+    kithi_store *store;
     struct memory memory = {.fail_at = 0};
     CHECK_OK(open_without_map(&files, &memory, &store));
     for (uint64_t n = memory.calls; n > 0; n--) {
@@ -145,7 +145,7 @@ TEST(a_snapshot_can_be_read_instead_of_mapped) {
     bytes_of(PATH)->at[KITHI_HEADER_BYTES] ^= 1;
     CHECK_STATUS(open_without_map(&files, &memory, &store), KITH_E_CORRUPT);
     CHECK_OK(open_for_reading(&files, &store)); /* a mapped body is not verified */
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_close(store));
     bytes_of(PATH)->at[0] ^= 1;
     CHECK_STATUS(open_without_map(&files, &memory, &store), KITH_E_NOT_KITH);
 }
@@ -153,7 +153,7 @@ TEST(a_snapshot_can_be_read_instead_of_mapped) {
 /* The n-th operation fails, for every n. An error that was found with the help of a failed read would be a guess. */
 TEST(a_failure_while_damage_is_examined_is_that_failure) {
     new_disk();
-    CHECK_OK(kith_store_close(new_store(&files)));
+    CHECK_OK(kithi_store_close(new_store(&files)));
     bytes_of(JOURNAL)->at[64 + RECORD_BYTES + 44] ^=
         1; /* the second record; the ones after it say that it was synced */
     kith_status status = KITH_OK;
@@ -162,7 +162,7 @@ TEST(a_failure_while_damage_is_examined_is_that_failure) {
         disk_restart(&disk);
         disk.fail_at = n;
         disk.fail_with = EIO;
-        kith_store *store;
+        kithi_store *store;
         status = open_for_reading(&files, &store);
         CHECK_STATUS(status, disk.hit == DISK_NONE ? KITH_E_CORRUPT : KITH_E_IO);
         check_all_closed();
@@ -231,14 +231,14 @@ static kithi_files unreliable_files(void) {
 /* The first read from offset 64 is that of the scan, the second one applies the records. */
 TEST(a_reader_begins_again_if_records_vanish_before_they_are_applied) {
     new_disk();
-    CHECK_OK(kith_store_close(new_store(&files)));
+    CHECK_OK(kithi_store_close(new_store(&files)));
     kithi_files unreliable = unreliable_files();
-    kith_store *store;
+    kithi_store *store;
     let_vanish(64, RECORD_BYTES, 2);
     CHECK_OK(open_for_reading(&unreliable, &store));
     CHECK_EQ_U64(reads_there, 4);
     check_keys(store, KEYS);
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_close(store));
 
     let_vanish(64, RECORD_BYTES, 0); /* in every attempt: it gives up */
     errno = 0;
@@ -249,8 +249,8 @@ TEST(a_reader_begins_again_if_records_vanish_before_they_are_applied) {
 }
 
 /* A reader with KEYS keys, of a store that then gets KEYS more. */
-static kith_store *outdated_reader(const kithi_files *how, kith_store **writer) {
-    kith_store *reader;
+static kithi_store *outdated_reader(const kithi_files *how, kithi_store **writer) {
+    kithi_store *reader;
     *writer = new_store(&files);
     CHECK_OK(open_for_reading(how, &reader));
     check_keys(reader, KEYS);
@@ -258,19 +258,19 @@ static kith_store *outdated_reader(const kithi_files *how, kith_store **writer) 
     return reader;
 }
 
-static void close_both(kith_store *reader, kith_store *writer) {
-    CHECK_OK(kith_store_close(reader));
-    CHECK_OK(kith_store_close(writer));
+static void close_both(kithi_store *reader, kithi_store *writer) {
+    CHECK_OK(kithi_store_close(reader));
+    CHECK_OK(kithi_store_close(writer));
     check_all_closed();
 }
 
 /* Refreshes a reader while two of the new records are there and the others vanish, and while the
  * next `failures` calls of map fail. */
-static kith_status refresh_half_way(kith_store *reader, unsigned failures) {
+static kith_status refresh_half_way(kithi_store *reader, unsigned failures) {
     bool changed = false;
     let_vanish(64 + KEYS * RECORD_BYTES, 2 * RECORD_BYTES, 2);
     map_failures = failures;
-    kith_status status = kith_store_refresh(reader, &changed);
+    kith_status status = kithi_store_refresh(reader, &changed);
     CHECK_EQ_U64(map_failures, 0);
     CHECK(changed == (status == KITH_OK));
     return status;
@@ -279,18 +279,18 @@ static kith_status refresh_half_way(kith_store *reader, unsigned failures) {
 TEST(a_refresh_begins_again_if_records_vanish_before_they_are_applied) {
     for (unsigned failures = 0; failures <= 1; failures++) { /* 1: the filter as it was is gone, too */
         new_disk();
-        kith_store *writer;
-        kith_store_info info = KITH_STORE_INFO_INIT;
+        kithi_store *writer;
+        kithi_store_info info = KITHI_STORE_INFO_INIT;
         kithi_files unreliable = unreliable_files();
-        kith_store *reader = outdated_reader(&unreliable, &writer);
+        kithi_store *reader = outdated_reader(&unreliable, &writer);
         opens = 0;
         CHECK_OK(refresh_half_way(reader, failures));
         CHECK_EQ_U64(opens, 2); /* snapshot and journal */
         check_keys(reader, 2 * KEYS);
-        CHECK_OK(kith_store_info_of(reader, &info));
+        CHECK_OK(kithi_store_info_of(reader, &info));
         CHECK_STATUS(info.failure, KITH_OK);
         bool changed = true;
-        CHECK_OK(kith_store_refresh(reader, &changed));
+        CHECK_OK(kithi_store_refresh(reader, &changed));
         CHECK(!changed);
         close_both(reader, writer);
     }
@@ -300,12 +300,12 @@ TEST(a_refresh_begins_again_if_records_vanish_before_they_are_applied) {
  * apply the two again. */
 TEST(a_reader_recovers_from_a_refresh_that_failed_half_way) {
     new_disk();
-    kith_store *writer;
+    kithi_store *writer;
     kithi_files unreliable = unreliable_files();
-    kith_store *reader = outdated_reader(&unreliable, &writer);
+    kithi_store *reader = outdated_reader(&unreliable, &writer);
     CHECK_STATUS(refresh_half_way(reader, 2), KITH_E_MEMORY);
     bool changed = false;
-    CHECK_OK(kith_store_refresh(reader, &changed));
+    CHECK_OK(kithi_store_refresh(reader, &changed));
     CHECK(changed);
     check_keys(reader, 2 * KEYS);
     close_both(reader, writer);
@@ -314,12 +314,12 @@ TEST(a_reader_recovers_from_a_refresh_that_failed_half_way) {
 /* The last record that the reader has seen cannot be read: something has happened to the journal. */
 TEST(a_refresh_opens_the_files_again_if_its_last_record_is_gone) {
     new_disk();
-    kith_store *writer;
+    kithi_store *writer;
     kithi_files unreliable = unreliable_files();
-    kith_store *reader = outdated_reader(&unreliable, &writer);
+    kithi_store *reader = outdated_reader(&unreliable, &writer);
     let_vanish(64 + (KEYS - 1) * RECORD_BYTES, 4, 1);
     opens = 0;
-    CHECK_OK(kith_store_refresh(reader, NULL));
+    CHECK_OK(kithi_store_refresh(reader, NULL));
     CHECK_EQ_U64(opens, 2);
     check_keys(reader, 2 * KEYS);
     close_both(reader, writer);
@@ -328,32 +328,32 @@ TEST(a_refresh_opens_the_files_again_if_its_last_record_is_gone) {
 TEST(a_rollback_that_cannot_read_the_journal_makes_the_store_read_only) {
     new_disk();
     kithi_files unreliable = unreliable_files();
-    kith_store *store = new_store(&unreliable);
-    CHECK_OK(kith_store_begin(store));
+    kithi_store *store = new_store(&unreliable);
+    CHECK_OK(kithi_store_begin(store));
     add_keys(store, KEYS, 2 * KEYS);
     let_vanish(64, RECORD_BYTES, 1);
     errno = 0;
-    CHECK_STATUS(kith_store_rollback(store), KITH_E_IO);
+    CHECK_STATUS(kithi_store_rollback(store), KITH_E_IO);
     CHECK(errno == EIO);
-    CHECK_STATUS(kith_store_add(store, "x", 1, NULL), KITH_E_READONLY);
-    CHECK_STATUS(kith_store_close(store), KITH_E_IO);
+    CHECK_STATUS(kithi_store_add(store, "x", 1, NULL), KITH_E_READONLY);
+    CHECK_STATUS(kithi_store_close(store), KITH_E_IO);
     CHECK_OK(open_for_reading(&files, &store));
     check_keys(store, KEYS);
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_close(store));
     check_all_closed();
 }
 
 /* ---- checkpoints between the opening of the snapshot and that of the journal ---- */
 
-static kith_store *checkpointing_writer;
+static kithi_store *checkpointing_writer;
 static unsigned checkpoints_left;
 
 static int open_after_a_checkpoint(void *context, int folder, const char *name, bool writable) {
     if (strcmp(name, JOURNAL) == 0 && checkpoints_left > 0) {
         checkpoints_left--;
-        CHECK_OK(kith_store_remove(checkpointing_writer, &(uint64_t){0}, sizeof(uint64_t)));
+        CHECK_OK(kithi_store_remove(checkpointing_writer, &(uint64_t){0}, sizeof(uint64_t)));
         add_keys(checkpointing_writer, 0, 1);
-        CHECK_OK(kith_store_checkpoint(checkpointing_writer));
+        CHECK_OK(kithi_store_checkpoint(checkpointing_writer));
     }
     return disk_open(context, folder, name, writable);
 }
@@ -363,26 +363,26 @@ TEST(a_reader_opens_both_files_again_after_a_checkpoint) {
     checkpointing_writer = new_store(&files);
     kithi_files overtaken = files;
     overtaken.open = open_after_a_checkpoint;
-    kith_store *reader;
+    kithi_store *reader;
     checkpoints_left = 5;
     CHECK_OK(open_for_reading(&overtaken, &reader));
     CHECK_EQ_U64(checkpoints_left, 0);
     check_keys(reader, KEYS);
-    CHECK_OK(kith_store_close(reader));
+    CHECK_OK(kithi_store_close(reader));
     checkpoints_left = 2000; /* more than it tries */
     CHECK_STATUS(open_for_reading(&overtaken, &reader), KITH_E_JOURNAL);
     CHECK_EQ_U64(checkpoints_left, 1000);
-    CHECK_OK(kith_store_close(checkpointing_writer));
+    CHECK_OK(kithi_store_close(checkpointing_writer));
     check_all_closed();
 }
 
 /* Nobody replaces the old copy by a newer one, so the second look at it is enough. */
 TEST(an_old_copy_of_the_snapshot_does_not_belong_to_the_journal) {
     new_disk();
-    kith_store *store = new_store(&files);
+    kithi_store *store = new_store(&files);
     struct disk_bytes old = disk_copy(bytes_of(PATH));
-    CHECK_OK(kith_store_checkpoint(store));
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_checkpoint(store));
+    CHECK_OK(kithi_store_close(store));
     disk_resize(bytes_of(PATH), 0);
     disk_put(bytes_of(PATH), old.at, old.n, 0);
     free(old.at);
@@ -406,40 +406,40 @@ TEST(a_checkpoint_of_a_damaged_snapshot_is_refused) {
         CHECK_OK(kith_filter_create(&spec, &filter));
         for (uint64_t key = 0; key < 15; key++)
             CHECK_OK(kith_filter_add(filter, &key, sizeof key, NULL));
-        kith_store *store;
+        kithi_store *store;
         CHECK_OK(kithi_store_create_with(&files, PATH, filter, NULL, &store));
-        CHECK_OK(kith_store_close(store));
+        CHECK_OK(kithi_store_close(store));
         struct disk_bytes *snapshot = &disk.files[disk_find(disk.names, PATH)->file].now;
         uint64_t body_bytes = filter->head.body_bytes;
         for (uint64_t at = 192; at < 192 + body_bytes; at += 1 + body_bytes / 97) {
             snapshot = &disk.files[disk_find(disk.names, PATH)->file].now;
             snapshot->at[at] ^= 4;
-            kith_status status = kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store);
+            kith_status status = kithi_store_open_with(&files, PATH, KITHI_STORE_WRITE, NULL, &store);
             if (status != KITH_OK) { /* headers of layers are verified when the store is opened */
                 CHECK_STATUS(status, KITH_E_CORRUPT);
                 snapshot->at[at] ^= 4;
                 continue;
             }
-            CHECK_OK(kith_store_verify(store) == KITH_E_CORRUPT ? KITH_OK : KITH_E_IO);
-            kith_status added = kith_store_add_digest(store, splitmix_mix(at), NULL);
+            CHECK_OK(kithi_store_verify(store) == KITH_E_CORRUPT ? KITH_OK : KITH_E_IO);
+            kith_status added = kithi_store_add_digest(store, splitmix_mix(at), NULL);
             CHECK(added == KITH_OK || added == KITH_E_FULL || added == KITH_E_COPIES);
             struct disk_bytes before = disk_copy(snapshot);
             int file = disk_find(disk.names, PATH)->file, journal = disk_find(disk.names, "x-journal")->file;
-            CHECK_STATUS(kith_store_checkpoint(store), KITH_E_CORRUPT);
-            CHECK_STATUS(kith_store_close_plain(store), KITH_E_CORRUPT);
+            CHECK_STATUS(kithi_store_checkpoint(store), KITH_E_CORRUPT);
+            CHECK_STATUS(kithi_store_close_plain(store), KITH_E_CORRUPT);
             CHECK(disk_find(disk.names, PATH)->file == file && disk_find(disk.names, "x-journal")->file == journal);
             CHECK(snapshot->n == before.n && memcmp(snapshot->at, before.at, before.n) == 0);
             free(before.at);
-            CHECK_OK(kith_store_close(store));
+            CHECK_OK(kithi_store_close(store));
             /* without the damage the checkpoint works, and nothing was lost */
             snapshot->at[at] ^= 4;
-            CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
-            CHECK_OK(kith_store_verify(store));
-            CHECK_OK(kith_store_checkpoint(store));
+            CHECK_OK(kithi_store_open_with(&files, PATH, KITHI_STORE_WRITE, NULL, &store));
+            CHECK_OK(kithi_store_verify(store));
+            CHECK_OK(kithi_store_checkpoint(store));
             for (uint64_t key = 0; key < 15; key++)
-                CHECK(kith_store_has(store, &key, sizeof key));
-            CHECK_OK(kith_store_replace(store, filter));
-            CHECK_OK(kith_store_close(store));
+                CHECK(kithi_store_has(store, &key, sizeof key));
+            CHECK_OK(kithi_store_replace(store, filter));
+            CHECK_OK(kithi_store_close(store));
         }
         kith_filter_free(filter);
     }

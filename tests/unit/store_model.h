@@ -72,11 +72,11 @@ static inline bool model_is_boundary(const struct model *m, uint64_t before, uin
     return false;
 }
 
-static inline bool model_equals(struct model *m, const kith_store *store) {
+static inline bool model_equals(struct model *m, const kithi_store *store) {
     kith_filter *copy;
     const void *got, *want;
     size_t got_bytes, want_bytes;
-    CHECK_OK(kith_filter_clone(kith_store_filter(store), NULL, &copy));
+    CHECK_OK(kith_filter_clone(kithi_store_filter(store), NULL, &copy));
     CHECK_OK(kith_filter_bytes(copy, &got, &got_bytes));
     CHECK_OK(kith_filter_bytes(m->filter, &want, &want_bytes));
     bool equal = got_bytes == want_bytes && memcmp(got, want, got_bytes) == 0;
@@ -100,9 +100,9 @@ static inline uint64_t model_digest(uint64_t *random) {
     return splitmix_mix(splitmix_next(random) % MODEL_KEYS + 1);
 }
 
-static inline uint64_t store_sequence(const kith_store *store) {
-    kith_store_info info = KITH_STORE_INFO_INIT;
-    CHECK_OK(kith_store_info_of(store, &info));
+static inline uint64_t store_sequence(const kithi_store *store) {
+    kithi_store_info info = KITHI_STORE_INFO_INIT;
+    CHECK_OK(kithi_store_info_of(store, &info));
     return info.sequence;
 }
 
@@ -112,12 +112,12 @@ static inline bool is_outcome(kith_status status) {
            status == KITH_E_AMBIGUOUS;
 }
 
-static inline bool store_removes(const kith_store *store) {
-    return (kith_filter_capabilities(kith_store_filter(store)) & KITH_CAN_REMOVE) != 0;
+static inline bool store_removes(const kithi_store *store) {
+    return (kith_filter_capabilities(kithi_store_filter(store)) & KITH_CAN_REMOVE) != 0;
 }
 
 /* Adds or removes some random digests. With `sequence` 0 this is in a batch: the sequence number is set later. */
-static inline kith_status model_operate(struct model *m, kith_store *store, uint64_t *random, bool in_batch) {
+static inline kith_status model_operate(struct model *m, kithi_store *store, uint64_t *random, bool in_batch) {
     static uint64_t digests[10000];
     uint64_t choice = splitmix_next(random) % 64;
     size_t n = choice == 0 ? 9000 : choice < 16 ? 1 + (size_t)(splitmix_next(random) % 20) : 1, done;
@@ -129,10 +129,11 @@ static inline kith_status model_operate(struct model *m, kith_store *store, uint
     kith_status status;
     done = 0;
     if (n == 1)
-        status = removes ? kith_store_remove_digest(store, digests[0]) : kith_store_add_digest(store, digests[0], NULL);
+        status =
+            removes ? kithi_store_remove_digest(store, digests[0]) : kithi_store_add_digest(store, digests[0], NULL);
     else
-        status = removes ? kith_store_remove_many(store, digests, n, &done)
-                         : kith_store_add_many(store, digests, n, NULL, &done);
+        status = removes ? kithi_store_remove_many(store, digests, n, &done)
+                         : kithi_store_add_many(store, digests, n, NULL, &done);
     if (kithi_depends_on_process(status)) { /* only the digests before have been added or removed */
         struct model_call *c = &m->calls[m->call_count - 1];
         c->n = done;
@@ -144,8 +145,8 @@ static inline kith_status model_operate(struct model *m, kith_store *store, uint
 }
 
 /* A batch of several calls, which is committed or rolled back. */
-static inline kith_status model_batch(struct model *m, kith_store *store, uint64_t *random) {
-    kith_status status = kith_store_begin(store);
+static inline kith_status model_batch(struct model *m, kithi_store *store, uint64_t *random) {
+    kith_status status = kithi_store_begin(store);
     if (status != KITH_OK)
         return status;
     m->batch = m->call_count;
@@ -158,33 +159,33 @@ static inline kith_status model_batch(struct model *m, kith_store *store, uint64
     if (splitmix_next(random) % 3 == 0) {
         m->call_count = m->batch;
         m->digest_count = digests_before;
-        return kith_store_rollback(store);
+        return kithi_store_rollback(store);
     }
     uint64_t end = store_sequence(store) + 1; /* the commit record */
     for (size_t i = m->batch; i < m->call_count; i++)
         m->calls[i].sequence = end;
-    return kith_store_commit(store);
+    return kithi_store_commit(store);
 }
 
 /* Makes one random call. Returns its status. */
-static inline kith_status model_step(struct model *m, kith_store *store, uint64_t *random, struct disk *d) {
+static inline kith_status model_step(struct model *m, kithi_store *store, uint64_t *random, struct disk *d) {
     kith_status status;
     d->clock_ms += splitmix_next(random) % 400;
     switch (splitmix_next(random) % 16) {
     case 0:
-        status = kith_store_sync(store);
+        status = kithi_store_sync(store);
         break;
     case 1:
-        status = kith_store_checkpoint(store);
+        status = kithi_store_checkpoint(store);
         break;
     case 2:
-        status = kith_store_tick(store);
+        status = kithi_store_tick(store);
         break;
     case 3:
         if (m->empty != NULL && splitmix_next(random) % 4 == 0) {
             model_log(m, KITHI_RECORD_ADD, NULL, 0, m->sequence + 1);
             m->calls[m->call_count - 1].replaces = true;
-            status = kith_store_replace(store, m->empty);
+            status = kithi_store_replace(store, m->empty);
             break;
         }
         /* fall through */
@@ -197,15 +198,15 @@ static inline kith_status model_step(struct model *m, kith_store *store, uint64_
     }
     if (is_outcome(status)) {
         m->sequence = store_sequence(store);
-        if (kith_store_durable(store))
+        if (kithi_store_durable(store))
             m->durable = m->sequence;
     }
     return status;
 }
 
-static inline kith_store_info info_of(const kith_store *store) {
-    kith_store_info info = KITH_STORE_INFO_INIT;
-    CHECK_OK(kith_store_info_of(store, &info));
+static inline kithi_store_info info_of(const kithi_store *store) {
+    kithi_store_info info = KITHI_STORE_INFO_INIT;
+    CHECK_OK(kithi_store_info_of(store, &info));
     return info;
 }
 

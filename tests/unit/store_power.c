@@ -23,25 +23,25 @@ static const char *kind_of(uint64_t random) {
     }
 }
 
-static kith_store_options random_options(uint64_t *random) {
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
-    options.sync = (kith_store_sync_mode)(splitmix_next(random) % 3);
+static kithi_store_options random_options(uint64_t *random) {
+    kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
+    options.sync = (kith_sync)(splitmix_next(random) % 3);
     options.sync_operations = 1 + splitmix_next(random) % 20;
     options.sync_ms = 1 + splitmix_next(random) % 2000;
-    options.checkpoint_bytes = splitmix_next(random) % 3 == 0 ? 500 : KITH_STORE_NEVER;
+    options.checkpoint_bytes = splitmix_next(random) % 3 == 0 ? 500 : KITH_FILE_NEVER;
     options.checkpoint_ms = splitmix_next(random) % 3 == 0 ? 3000 : 0;
-    options.close_bytes = splitmix_next(random) % 2 == 0 ? 300 : KITH_STORE_NEVER;
+    options.close_bytes = splitmix_next(random) % 2 == 0 ? 300 : KITH_FILE_NEVER;
     return options;
 }
 
 /* Opens the store, however often the power fails meanwhile. */
-static kith_store *open_at_last(struct disk *d, const kithi_files *files, const kith_store_options *options,
-                                uint64_t *random, struct result *result) {
+static kithi_store *open_at_last(struct disk *d, const kithi_files *files, const kithi_store_options *options,
+                                 uint64_t *random, struct result *result) {
     for (;;) {
-        kith_store *store = NULL;
+        kithi_store *store = NULL;
         d->operations = 0;
         d->die_at = splitmix_next(random) % 2 == 0 ? 1 + splitmix_next(random) % 16 : 0;
-        kith_status status = kithi_store_open_with(files, PATH, KITH_STORE_WRITE, options, &store);
+        kith_status status = kithi_store_open_with(files, PATH, KITHI_STORE_WRITE, options, &store);
         d->die_at = 0;
         if (!d->dead) {
             CHECK_OK(status);
@@ -62,7 +62,7 @@ static void run(uint64_t seed, struct result *result) {
     disk_init(&d, splitmix_next(&random));
     d.renames_stay = splitmix_next(&random) % 2;
     kithi_files files = disk_files(&d);
-    kith_store_options options = random_options(&random);
+    kithi_store_options options = random_options(&random);
 
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     kith_filter *filter;
@@ -73,7 +73,7 @@ static void run(uint64_t seed, struct result *result) {
     model_init(&m, filter, 0);
     CHECK_OK(kith_filter_clone(filter, NULL, &m.empty));
 
-    kith_store *store = NULL;
+    kithi_store *store = NULL;
     CHECK_OK(kithi_store_create_with(&files, PATH, filter, &options, &store));
     for (unsigned round = 0; round < 3; round++) {
         d.operations = 0;
@@ -84,9 +84,9 @@ static void run(uint64_t seed, struct result *result) {
         for (unsigned i = 0; i < steps && !d.dead; i++) {
             status = model_step(&m, store, &random, &d);
             CHECK(is_outcome(status) || d.dead || status == KITH_E_UNSUPPORTED);
-            CHECK(!d.dead || kith_store_durable(store) || m.durable <= m.sequence);
+            CHECK(!d.dead || kithi_store_durable(store) || m.durable <= m.sequence);
         }
-        status = kith_store_close(store);
+        status = kithi_store_close(store);
         if (status == KITH_OK) /* even without power, if everything was synced before */
             m.durable = m.sequence;
         CHECK_EQ_U64(disk_open_handles(&d), 0);
@@ -98,13 +98,13 @@ static void run(uint64_t seed, struct result *result) {
              * then it is. */
             disk_restart(&d);
             store = open_at_last(&d, &files, &options, &random, result);
-            CHECK(kith_store_durable(store));
+            CHECK(kithi_store_durable(store));
             uint64_t found = store_sequence(store);
             CHECK(found >= m.durable);
             m.durable = found;
             d.die_at = 1;
             d.operations = 0;
-            (void)kith_store_close(store);
+            (void)kithi_store_close(store);
         }
         result->cuts++; /* the power may also fail after the store was closed */
         disk_power_cut(&d);
@@ -118,9 +118,9 @@ static void run(uint64_t seed, struct result *result) {
         model_advance(&m, got);
         if (!model_equals(&m, store))
             CHECK_FAIL("seed %" PRIu64 ": other content at sequence %" PRIu64, seed, got);
-        CHECK_OK(kith_store_verify(store));
+        CHECK_OK(kithi_store_verify(store));
     }
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_close(store));
     model_free(&m);
     disk_free(&d);
 }
@@ -166,10 +166,10 @@ TEST(creation_is_all_or_nothing) {
             for (uint64_t die_at = 1;; die_at++) {
                 disk_init(&d, splitmix_mix(seed * 1000 + die_at));
                 kithi_files files = disk_files(&d);
-                kith_store *store = NULL;
+                kithi_store *store = NULL;
                 if (over_store) {
                     CHECK_OK(kithi_store_create_with(&files, PATH, old, NULL, &store));
-                    CHECK_OK(kith_store_close(store));
+                    CHECK_OK(kithi_store_close(store));
                     store = NULL;
                 }
                 d.operations = 0;
@@ -177,18 +177,18 @@ TEST(creation_is_all_or_nothing) {
                 kith_status status = kithi_store_create_with(&files, PATH, fresh, NULL, &store);
                 bool created = status == KITH_OK, dead = d.dead;
                 if (created)
-                    (void)kith_store_close(store);
+                    (void)kithi_store_close(store);
                 CHECK_EQ_U64(disk_open_handles(&d), 0);
                 disk_power_cut(&d);
-                status = kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store);
+                status = kithi_store_open_with(&files, PATH, KITHI_STORE_WRITE, NULL, &store);
                 if (created || over_store)
                     CHECK_OK(status);
                 else
                     CHECK(status == KITH_OK || status == KITH_E_NO_FILE);
                 if (status == KITH_OK) {
-                    bool is_new = kith_filter_count(kith_store_filter(store)) == 0;
+                    bool is_new = kith_filter_count(kithi_store_filter(store)) == 0;
                     CHECK(is_new || (over_store && !created));
-                    CHECK_OK(kith_store_close(store));
+                    CHECK_OK(kithi_store_close(store));
                 }
                 disk_free(&d);
                 cuts++;
@@ -219,10 +219,10 @@ TEST(a_damaged_store_keeps_its_journal_until_it_is_replaced) {
                 disk_init(&d, splitmix_mix(seed * 1000 + n));
                 d.renames_stay = mode & 1;
                 kithi_files files = disk_files(&d);
-                kith_store *store = NULL;
+                kithi_store *store = NULL;
                 CHECK_OK(kithi_store_create_with(&files, PATH, old, NULL, &store));
-                CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
-                CHECK_OK(kith_store_close(store));
+                CHECK_OK(kithi_store_add(store, &key, sizeof key, NULL));
+                CHECK_OK(kithi_store_close(store));
                 store = NULL;
                 struct disk_file *snapshot = &d.files[disk_find(d.names, PATH)->file];
                 snapshot->now.at[20] ^= 1; /* in the header, so that the store cannot be opened */
@@ -237,7 +237,7 @@ TEST(a_damaged_store_keeps_its_journal_until_it_is_replaced) {
                 CHECK(was_hit || created == KITH_OK);
                 d.fail_at = 0;
                 if (created == KITH_OK)
-                    (void)kith_store_close(store);
+                    (void)kithi_store_close(store);
                 CHECK_EQ_U64(disk_open_handles(&d), 0);
                 CHECK_EQ_U64(d.maps, 0);
                 disk_power_cut(&d);
@@ -247,13 +247,13 @@ TEST(a_damaged_store_keeps_its_journal_until_it_is_replaced) {
                     CHECK(disk_file_equals(&d, PATH "-journal", &journal));
                     outcomes[0]++;
                 } else {
-                    kith_status status = kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store);
+                    kith_status status = kithi_store_open_with(&files, PATH, KITHI_STORE_WRITE, NULL, &store);
                     CHECK(status == KITH_OK || (status == KITH_E_NOT_STORE && created != KITH_OK));
                     outcomes[status == KITH_OK ? 2 : 1]++;
                     if (status != KITH_OK)
                         CHECK_OK(kithi_store_convert_with(&files, PATH, NULL, &store));
-                    CHECK_EQ_U64(kith_filter_count(kith_store_filter(store)), 1);
-                    CHECK_OK(kith_store_close(store));
+                    CHECK_EQ_U64(kith_filter_count(kithi_store_filter(store)), 1);
+                    CHECK_OK(kithi_store_close(store));
                 }
                 free(file.at);
                 free(journal.at);
@@ -285,7 +285,7 @@ TEST(conversion_is_all_or_nothing) {
                 disk_init(&d, splitmix_mix(seed * 1000 + n));
                 kithi_files files = disk_files(&d);
                 CHECK_OK(disk_replace(&d, 0, &(kithi_replacement){.name = PATH, .parts = &part, .count = 1}));
-                kith_store *store = NULL;
+                kithi_store *store = NULL;
                 d.operations = 0;
                 d.fail_with = EIO;
                 *(fails ? &d.fail_at : &d.die_at) = n;
@@ -294,16 +294,16 @@ TEST(conversion_is_all_or_nothing) {
                 CHECK(was_hit || converted == KITH_OK);
                 d.fail_at = 0;
                 if (converted == KITH_OK)
-                    (void)kith_store_close(store);
+                    (void)kithi_store_close(store);
                 CHECK_EQ_U64(disk_open_handles(&d), 0);
                 CHECK_EQ_U64(d.maps, 0);
                 disk_power_cut(&d);
-                kith_status status = kithi_store_open_with(&files, PATH, KITH_STORE_READ, NULL, &store);
+                kith_status status = kithi_store_open_with(&files, PATH, KITHI_STORE_READ, NULL, &store);
                 CHECK(status == KITH_OK || (status == KITH_E_NOT_STORE && converted != KITH_OK));
                 if (status != KITH_OK)
                     CHECK_OK(kithi_store_convert_with(&files, PATH, NULL, &store));
-                CHECK_EQ_U64(kith_filter_count(kith_store_filter(store)), 5);
-                CHECK_OK(kith_store_close(store));
+                CHECK_EQ_U64(kith_filter_count(kithi_store_filter(store)), 5);
+                CHECK_OK(kithi_store_close(store));
                 disk_free(&d);
                 cuts++;
                 if (!was_hit)
@@ -324,19 +324,19 @@ TEST(checkpoints_are_all_or_nothing) {
             for (uint64_t die_at = 1;; die_at++) {
                 disk_init(&d, splitmix_mix(seed * 1000 + die_at));
                 kithi_files files = disk_files(&d);
-                kith_store *store = NULL;
+                kithi_store *store = NULL;
                 CHECK_OK(kithi_store_create_with(&files, PATH, filter, NULL, &store));
                 for (uint64_t key = 0; key < 30; key++)
-                    CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
+                    CHECK_OK(kithi_store_add(store, &key, sizeof key, NULL));
                 d.operations = 0;
                 d.die_at = die_at;
-                kith_status status = plain ? kith_store_close_plain(store) : kith_store_checkpoint(store);
+                kith_status status = plain ? kithi_store_close_plain(store) : kithi_store_checkpoint(store);
                 bool dead = d.dead;
                 CHECK(dead || status == KITH_OK);
                 if (!plain || status != KITH_OK)
-                    (void)kith_store_close(store);
+                    (void)kithi_store_close(store);
                 disk_power_cut(&d);
-                status = kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store);
+                status = kithi_store_open_with(&files, PATH, KITHI_STORE_WRITE, NULL, &store);
                 if (plain && status == KITH_E_NOT_STORE) {
                     const struct disk_file *file = &d.files[disk_find(d.names, PATH)->file];
                     kith_filter *read;
@@ -345,10 +345,10 @@ TEST(checkpoints_are_all_or_nothing) {
                     kith_filter_free(read);
                 } else {
                     CHECK_OK(status);
-                    CHECK_EQ_U64(kith_filter_count(kith_store_filter(store)), 30);
+                    CHECK_EQ_U64(kith_filter_count(kithi_store_filter(store)), 30);
                     for (uint64_t key = 0; key < 30; key++)
-                        CHECK(kith_store_has(store, &key, sizeof key));
-                    CHECK_OK(kith_store_close(store));
+                        CHECK(kithi_store_has(store, &key, sizeof key));
+                    CHECK_OK(kithi_store_close(store));
                 }
                 disk_free(&d);
                 cuts++;

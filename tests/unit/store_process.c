@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 
 #include "check.h"
+#include "file/store.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -52,22 +53,22 @@ static const char *adding_kind(uint64_t i) {
 static void create(const char *path, const char *kind, uint64_t capacity) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     kith_filter *filter;
-    kith_store *store;
+    kithi_store *store;
     spec.kind = kind;
     spec.capacity = capacity;
     spec.rate = .001;
     CHECK_OK(kith_filter_create(&spec, &filter));
-    CHECK_OK(kith_store_create(path, filter, NULL, &store));
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_create(path, filter, NULL, &store));
+    CHECK_OK(kithi_store_close(store));
     kith_filter_free(filter);
 }
 
 /* A writer process: adds keys one by one or in batches until it is killed. */
 static int write_keys(const char *path, struct shared *shared, uint64_t seed, uint64_t most) {
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
-    kith_store *store;
+    kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
+    kithi_store *store;
     options.checkpoint_bytes = 2000; /* many checkpoints, so that kills hit them, too */
-    if (kith_store_open(path, KITH_STORE_WRITE, &options, &store) != KITH_OK)
+    if (kithi_store_open(path, KITHI_STORE_WRITE, &options, &store) != KITH_OK)
         return 1;
     atomic_store(&shared->is_ready, true);
     uint64_t random = seed, key = atomic_load(&shared->acknowledged);
@@ -77,20 +78,20 @@ static int write_keys(const char *path, struct shared *shared, uint64_t seed, ui
         uint64_t n = splitmix_next(&random) % 3 == 0 ? 1 + splitmix_next(&random) % 9 : 1, digests[16];
         kith_status status;
         if (n == 1) {
-            status = kith_store_add(store, &key, sizeof key, NULL);
+            status = kithi_store_add(store, &key, sizeof key, NULL);
         } else {
             for (uint64_t i = 0; i < n; i++) {
                 uint64_t k = key + i;
-                digests[i] = kith_filter_digest(kith_store_filter(store), &k, sizeof k);
+                digests[i] = kith_filter_digest(kithi_store_filter(store), &k, sizeof k);
             }
-            status = kith_store_add_many(store, digests, (size_t)n, NULL, NULL);
+            status = kithi_store_add_many(store, digests, (size_t)n, NULL, NULL);
         }
         if (status != KITH_OK)
             return 2;
         key += n;
         atomic_store(&shared->acknowledged, key);
     }
-    return kith_store_close(store) == KITH_OK ? 0 : 3;
+    return kithi_store_close(store) == KITH_OK ? 0 : 3;
 }
 
 enum { KILL_KEYS = 4000 };
@@ -98,23 +99,23 @@ enum { KILL_KEYS = 4000 };
 /* Opens the store after a kill, and checks that every acknowledged key is there, and at most one call more. Returns how
  * many keys were acknowledged. */
 static uint64_t check_after_kill(const char *path, struct shared *shared, uint64_t cycle) {
-    kith_store *store;
-    kith_status status = kith_store_open(path, cycle % 2 ? KITH_STORE_READ : KITH_STORE_WRITE, NULL, &store);
+    kithi_store *store;
+    kith_status status = kithi_store_open(path, cycle % 2 ? KITHI_STORE_READ : KITHI_STORE_WRITE, NULL, &store);
     if (status != KITH_OK)
         CHECK_FAIL("cycle %" PRIu64 ": the store is refused: %s", cycle, kith_status_name(status));
     uint64_t acknowledged = atomic_load(&shared->acknowledged);
     for (uint64_t key = 0; key < acknowledged; key++)
-        if (!kith_store_has(store, &key, sizeof key))
+        if (!kithi_store_has(store, &key, sizeof key))
             CHECK_FAIL("cycle %" PRIu64 ": key %" PRIu64 " of %" PRIu64 " is lost", cycle, key, acknowledged);
     /* The last call may have been written without being acknowledged. The next writer must not add its keys again, so
      * it continues after the last key that is found. (A false positive among them is skipped: it stays one.) */
-    CHECK(kith_filter_count(kith_store_filter(store)) <= acknowledged + 10);
+    CHECK(kith_filter_count(kithi_store_filter(store)) <= acknowledged + 10);
     uint64_t next = acknowledged;
-    while (next < acknowledged + 10 && kith_store_has(store, &next, sizeof next))
+    while (next < acknowledged + 10 && kithi_store_has(store, &next, sizeof next))
         next++;
     atomic_store(&shared->acknowledged, next);
-    CHECK_OK(kith_store_verify(store));
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_verify(store));
+    CHECK_OK(kithi_store_close(store));
     return acknowledged;
 }
 
@@ -183,14 +184,14 @@ TEST(the_lock_of_a_killed_writer_is_free) {
         _exit(write_keys(path, shared, 1, UINT64_MAX));
     while (!atomic_load(&shared->is_ready))
         pause_us(100);
-    kith_store *store = NULL;
-    CHECK_STATUS(kith_store_open(path, KITH_STORE_WRITE, NULL, &store), KITH_E_LOCKED);
-    CHECK_OK(kith_store_open(path, KITH_STORE_READ, NULL, &store));
-    CHECK_OK(kith_store_close(store));
+    kithi_store *store = NULL;
+    CHECK_STATUS(kithi_store_open(path, KITHI_STORE_WRITE, NULL, &store), KITH_E_LOCKED);
+    CHECK_OK(kithi_store_open(path, KITHI_STORE_READ, NULL, &store));
+    CHECK_OK(kithi_store_close(store));
     (void)kill(child, SIGKILL);
     (void)waitpid(child, NULL, 0);
-    CHECK_OK(kith_store_open(path, KITH_STORE_WRITE, NULL, &store));
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_open(path, KITHI_STORE_WRITE, NULL, &store));
+    CHECK_OK(kithi_store_close(store));
     (void)munmap(shared, sizeof *shared);
     remove_folder(&f);
 }
@@ -201,27 +202,27 @@ TEST(a_lock_of_the_caller_is_taken_over) {
     create(path, adding_kind(0), 100);
     int lock = open(lock_path, O_RDWR | O_CLOEXEC);
     CHECK(lock >= 0 && flock(lock, LOCK_EX) == 0);
-    kith_store_options options = KITH_STORE_OPTIONS_INIT;
-    kith_store *store = NULL;
-    CHECK_STATUS(kith_store_open(path, KITH_STORE_WRITE, NULL, &store), KITH_E_LOCKED);
+    kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
+    kithi_store *store = NULL;
+    CHECK_STATUS(kithi_store_open(path, KITHI_STORE_WRITE, NULL, &store), KITH_E_LOCKED);
     options.lock = -1;
-    CHECK_STATUS(kith_store_open(path, KITH_STORE_WRITE, &options, &store), KITH_E_ARGUMENT);
+    CHECK_STATUS(kithi_store_open(path, KITHI_STORE_WRITE, &options, &store), KITH_E_ARGUMENT);
     options.lock = lock + 1;
     /* a failure: the lock is still the caller's */
-    CHECK_STATUS(kith_store_open(in(&f, "absent"), KITH_STORE_WRITE, &options, &store), KITH_E_NO_FILE);
-    CHECK_STATUS(kith_store_convert(path, &options, &store), KITH_E_JOURNAL);
-    CHECK_STATUS(kith_store_open(path, KITH_STORE_READ, &options, &store), KITH_E_ARGUMENT);
+    CHECK_STATUS(kithi_store_open(in(&f, "absent"), KITHI_STORE_WRITE, &options, &store), KITH_E_NO_FILE);
+    CHECK_STATUS(kithi_store_convert(path, &options, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(kithi_store_open(path, KITHI_STORE_READ, &options, &store), KITH_E_ARGUMENT);
     CHECK(fcntl(lock, F_GETFD) >= 0);
-    CHECK_STATUS(kith_store_open(path, KITH_STORE_WRITE, NULL, &store), KITH_E_LOCKED);
+    CHECK_STATUS(kithi_store_open(path, KITHI_STORE_WRITE, NULL, &store), KITH_E_LOCKED);
     /* success: it belongs to the store */
-    CHECK_OK(kith_store_open(path, KITH_STORE_WRITE, &options, &store));
+    CHECK_OK(kithi_store_open(path, KITHI_STORE_WRITE, &options, &store));
     uint64_t key = 1;
-    CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_add(store, &key, sizeof key, NULL));
+    CHECK_OK(kithi_store_close(store));
     CHECK(fcntl(lock, F_GETFD) < 0);
-    CHECK_OK(kith_store_open(path, KITH_STORE_WRITE, NULL, &store));
-    CHECK(kith_store_has(store, &key, sizeof key));
-    CHECK_OK(kith_store_close(store));
+    CHECK_OK(kithi_store_open(path, KITHI_STORE_WRITE, NULL, &store));
+    CHECK(kithi_store_has(store, &key, sizeof key));
+    CHECK_OK(kithi_store_close(store));
     remove_folder(&f);
 }
 
@@ -240,30 +241,30 @@ TEST(readers_beside_a_writer_see_whole_states) {
         CHECK(child >= 0);
         if (child == 0)
             _exit(write_keys(path, shared, i, most));
-        kith_store *reader;
-        CHECK_OK(kith_store_open(path, KITH_STORE_READ, NULL, &reader));
+        kithi_store *reader;
+        CHECK_OK(kithi_store_open(path, KITHI_STORE_READ, NULL, &reader));
         do {
             bool changed;
             uint64_t acknowledged = atomic_load(&shared->acknowledged);
-            CHECK_OK(kith_store_refresh(reader, &changed));
+            CHECK_OK(kithi_store_refresh(reader, &changed));
             refreshes += changed;
             for (uint64_t key = seen; key < acknowledged; key++)
-                CHECK(kith_store_has(reader, &key, sizeof key));
+                CHECK(kithi_store_has(reader, &key, sizeof key));
             seen = acknowledged;
             if (seen >= atomic_load(&shared->may_write)) /* so that there are at least four states to see */
                 atomic_fetch_add(&shared->may_write, most / 4);
             /* a new reader sees the same */
-            kith_store *second;
-            CHECK_OK(kith_store_open(path, KITH_STORE_READ, NULL, &second));
+            kithi_store *second;
+            CHECK_OK(kithi_store_open(path, KITHI_STORE_READ, NULL, &second));
             for (uint64_t key = 0; key < acknowledged; key++)
-                CHECK(kith_store_has(second, &key, sizeof key));
-            CHECK_OK(kith_store_close(second));
+                CHECK(kithi_store_has(second, &key, sizeof key));
+            CHECK_OK(kithi_store_close(second));
         } while (seen < most);
         int status;
         CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
         CHECK(refreshes > 1);
-        CHECK_OK(kith_store_verify(reader));
-        CHECK_OK(kith_store_close(reader));
+        CHECK_OK(kithi_store_verify(reader));
+        CHECK_OK(kithi_store_close(reader));
         (void)munmap(shared, sizeof *shared);
     }
     remove_folder(&f);
