@@ -26,7 +26,7 @@ static const char *text_of(kith_status status, int error) {
     if (status == KITH_E_JOURNAL)
         return "the journal is missing, is not a journal, or does not belong to this file (kith repair saves the rest)";
     if (status == KITH_E_REPLACED)
-        return "another program has changed or replaced it; nothing was written";
+        return "another program has changed or replaced it; nothing was written, so try again";
     if (status == KITH_E_CORRUPT)
         return "is damaged: a checksum, a size or an invariant is wrong; nothing was changed (kith repair saves what "
                "it "

@@ -154,13 +154,15 @@ kith_status kithi_file_check(kith_file *f) {
     if (!now.exists && f->guard.is.exists)
         return fail_replaced(f, f->name, "another program has removed or renamed it; nothing was written");
     if (!kithi_same_file(&now, &f->guard.is))
-        return fail_replaced(f, f->name, "another program has changed or replaced it; nothing was written");
+        return fail_replaced(f, f->name,
+                             "another program has changed or replaced it; nothing was written, so try again");
     if (f->lock >= 0 && files->is_named(files->context, f->lock, f->folder, f->lock_name) != 1)
-        return fail_replaced(f, f->lock_name,
-                             "another program has removed or replaced the lock file; nothing was written");
+        return fail_replaced(
+            f, f->lock_name,
+            "another program has removed or replaced the lock file; nothing was written, so try again");
     const kithi_store *s = f->store;
     if (s != NULL && files->is_named(files->context, s->now.journal.file, f->folder, s->journal_name) != 1)
         return fail_replaced(f, s->journal_name,
-                             "another program has removed or replaced the journal; nothing was written");
+                             "another program has removed or replaced the journal; nothing was written, so try again");
     return KITH_OK;
 }
