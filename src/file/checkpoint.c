@@ -349,7 +349,7 @@ kith_status kithi_store_create_with(const kithi_files *files, const char *path, 
     if (status == KITH_OK)
         status = kithi_store_fill(s, filter);
     if (status != KITH_OK)
-        kithi_store_abandon(s);
+        kithi_store_free(s);
     else
         *store = s;
     return status;
@@ -411,7 +411,7 @@ kith_status kithi_store_convert_with(const kithi_files *files, const char *path,
         close_plain_file(s, &plain);
     }
     if (status != KITH_OK)
-        kithi_store_abandon(s);
+        kithi_store_free(s);
     else
         *store = s;
     return status;

@@ -36,8 +36,7 @@
 
 static kith_status read_options(const kithi_store_options *given, kithi_store_options *o) {
     static const kithi_store_options defaults = KITHI_STORE_OPTIONS_INIT;
-    if (!kithi_struct_read(o, sizeof *o, given != NULL ? given : &defaults) || (unsigned)o->sync > KITH_SYNC_INTERVAL ||
-        o->lock < 0)
+    if (!kithi_struct_read(o, sizeof *o, given != NULL ? given : &defaults) || (unsigned)o->sync > KITH_SYNC_INTERVAL)
         return KITH_E_ARGUMENT;
     o->sync_operations = o->sync_operations != 0 ? o->sync_operations : SYNC_OPERATIONS;
     o->sync_ms = o->sync_ms != 0 ? o->sync_ms : SYNC_MS;
@@ -111,11 +110,6 @@ kith_status kithi_store_new_at(const kithi_files *files, int folder, const char 
 }
 
 kith_status kithi_store_lock(kithi_store *s) {
-    if (s->options.lock != 0) {
-        s->lock = s->options.lock - 1; /* the option is 1 + the descriptor, so that 0 can mean that there is none */
-        s->is_writer = true;
-        return KITH_OK;
-    }
     char lock_name[KITHI_NAME_BYTES];
     (void)kithi_join_names(lock_name, s->snapshot_name, "-lock"); /* fits: it is shorter than the name of the journal */
     do
@@ -141,12 +135,6 @@ void kithi_store_free(kithi_store *s) {
     kithi_release(&allocator, s->window, KITHI_JOURNAL_WINDOW_BYTES);
     kithi_release(&allocator, s, sizeof *s);
     errno = error;
-}
-
-void kithi_store_abandon(kithi_store *s) {
-    if (s->options.lock != 0)
-        s->lock = -1;
-    kithi_store_free(s);
 }
 
 kith_status kithi_store_recover(kithi_store *s) {
@@ -204,9 +192,9 @@ kith_status kithi_store_load_reader(kithi_store *s) {
 
 /* Opens snapshot and journal for reading. On failure the store is freed. */
 static kith_status open_reader(kithi_store *s, kithi_store **store) {
-    kith_status status = s->options.lock == 0 ? kithi_store_load_reader(s) : KITH_E_ARGUMENT;
+    kith_status status = kithi_store_load_reader(s);
     if (status != KITH_OK)
-        kithi_store_abandon(s);
+        kithi_store_free(s);
     else
         *store = s;
     return status;
@@ -244,7 +232,7 @@ kith_status kithi_store_open_with(const kithi_files *files, const char *path, un
     if (status == KITH_OK)
         status = kithi_store_recover(s);
     if (status != KITH_OK)
-        kithi_store_abandon(s);
+        kithi_store_free(s);
     else
         *store = s;
     return status;

@@ -47,13 +47,11 @@ typedef struct kithi_store_options {
     uint64_t checkpoint_bytes, checkpoint_ms, close_bytes;
     uint64_t max_bytes;
     const kith_allocator *allocator;
-    int lock; /* 0: the store locks FILE-lock itself. Otherwise 1 + the descriptor of that file, which is locked, and
-                 belongs to the store if it is opened */
     bool no_map;
 } kithi_store_options;
 
 #define KITHI_STORE_OPTIONS_INIT                                                                                       \
-    { sizeof(kithi_store_options), KITH_SYNC_CALL, 0, 0, 0, 0, 0, 0, 0, 0, false }
+    { sizeof(kithi_store_options), KITH_SYNC_CALL, 0, 0, 0, 0, 0, 0, NULL, false }
 
 enum { KITHI_STORE_WRITE = 0, KITHI_STORE_READ = 1 << 0 }; /* flags of kithi_store_open() */
 
@@ -144,7 +142,6 @@ bool kithi_join_names(char to[KITHI_NAME_BYTES], const char *name, const char *e
 
 kith_status kithi_store_lock(kithi_store *s); /* makes the store a writer, or returns KITH_E_LOCKED or another error */
 void kithi_store_free(kithi_store *s);        /* closes all files; writes nothing */
-void kithi_store_abandon(kithi_store *s); /* the same after a failed open, except that the caller keeps options.lock */
 
 /* Opens the files of a locked store, cuts off what an interrupted writer has left, and syncs the journal. */
 kith_status kithi_store_recover(kithi_store *s);

@@ -196,36 +196,6 @@ TEST(the_lock_of_a_killed_writer_is_free) {
     remove_folder(&f);
 }
 
-TEST(a_lock_of_the_caller_is_taken_over) {
-    struct folder f = fresh_folder();
-    const char *path = in(&f, "x"), *lock_path = in(&f, "x-lock");
-    create(path, adding_kind(0), 100);
-    int lock = open(lock_path, O_RDWR | O_CLOEXEC);
-    CHECK(lock >= 0 && flock(lock, LOCK_EX) == 0);
-    kithi_store_options options = KITHI_STORE_OPTIONS_INIT;
-    kithi_store *store = NULL;
-    CHECK_STATUS(kithi_store_open(path, KITHI_STORE_WRITE, NULL, &store), KITH_E_LOCKED);
-    options.lock = -1;
-    CHECK_STATUS(kithi_store_open(path, KITHI_STORE_WRITE, &options, &store), KITH_E_ARGUMENT);
-    options.lock = lock + 1;
-    /* a failure: the lock is still the caller's */
-    CHECK_STATUS(kithi_store_open(in(&f, "absent"), KITHI_STORE_WRITE, &options, &store), KITH_E_NO_FILE);
-    CHECK_STATUS(kithi_store_convert(path, &options, &store), KITH_E_JOURNAL);
-    CHECK_STATUS(kithi_store_open(path, KITHI_STORE_READ, &options, &store), KITH_E_ARGUMENT);
-    CHECK(fcntl(lock, F_GETFD) >= 0);
-    CHECK_STATUS(kithi_store_open(path, KITHI_STORE_WRITE, NULL, &store), KITH_E_LOCKED);
-    /* success: it belongs to the store */
-    CHECK_OK(kithi_store_open(path, KITHI_STORE_WRITE, &options, &store));
-    uint64_t key = 1;
-    CHECK_OK(kithi_store_add(store, &key, sizeof key, NULL));
-    CHECK_OK(kithi_store_close(store));
-    CHECK(fcntl(lock, F_GETFD) < 0);
-    CHECK_OK(kithi_store_open(path, KITHI_STORE_WRITE, NULL, &store));
-    CHECK(kithi_store_has(store, &key, sizeof key));
-    CHECK_OK(kithi_store_close(store));
-    remove_folder(&f);
-}
-
 TEST(readers_beside_a_writer_see_whole_states) {
     struct folder f = fresh_folder();
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {

@@ -276,9 +276,7 @@ static noreturn void count_and_fail(const building *b, feed *f, size_t from) {
     const uint64_t *left;
     size_t left_count;
     const kith_filter *filter = kith_builder_partial(b->builder, &left, &left_count);
-    full_cause cause = full_because(filter, b->records - left_count + 1);
-    if (cause != FULL_OVERFLOW)
-        fail_no_overflow("the filter", filter, cause);
+    fail_full("the filter", filter, b->records - left_count + 1);
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
     kith_status status = kith_filter_stats_of(filter, &stats);
     if (status != KITH_OK)
@@ -337,7 +335,7 @@ static bool may_be_larger(const arguments *a) {
     return a->multiset && a->capacity == 0 && a->like == NULL;
 }
 
-static noreturn void fail_full(const building *b, uint64_t keys) {
+static noreturn void fail_unfit(const building *b, uint64_t keys) {
     value_text done, all;
     const uint64_t *left;
     size_t left_count;
@@ -347,7 +345,8 @@ static noreturn void fail_full(const building *b, uint64_t keys) {
              text_of_integer(kith_filter_count(filter), done), text_of_integer(keys, all));
     if (filter == NULL) /* of a static kind, which takes all keys or none */
         fail_static("the filter");
-    fail_no_overflow("the filter", filter, full_because(filter, keys));
+    fail_full("the filter", filter, keys);
+    fail("%s", kith_status_text(KITH_E_FULL));
 }
 
 /* Makes the filter from the keys that the builder has collected. */
@@ -388,7 +387,7 @@ static void make_filter(building *b) {
         check_filter(b, status);
         capacity += capacity / 4 + 1;
         if (!may_be_larger(a) || capacity / COPIES_CAPACITY_MAX > keys)
-            fail_full(b, keys);
+            fail_unfit(b, keys);
     }
 }
 

@@ -55,10 +55,8 @@ static void finish(change *c, const char *done) {
 
 /* A Bloom filter can be full before its count reaches the capacity, because new keys that are false positives are not
  * counted. The error then gives an estimate from the set bits, since the count would not explain why it is full. */
-static noreturn void fail_full(const change *c) {
-    full_cause cause = full_because(c->filter, UINT64_MAX);
-    if (cause != FULL_OVERFLOW)
-        fail_no_overflow(c->file.path, c->filter, cause);
+static noreturn void fail_too_many(const change *c) {
+    fail_full(c->file.path, c->filter, UINT64_MAX);
     value_text capacity, in;
     uint64_t count = kith_filter_count(c->filter), held = count - c->keys;
     bool counted = count >= kith_filter_capacity(c->filter);
@@ -84,7 +82,7 @@ static void add(change *c, const uint64_t *values, size_t n) {
         } else if (status != KITH_OK) {
             c->keys += kith_filter_count(c->filter) - before;
             if (status == KITH_E_FULL)
-                fail_full(c);
+                fail_too_many(c);
             if (status == KITH_E_TOO_LARGE)
                 fail_growth(c->a, c->file.path);
             filter_file_must(&c->file, status);

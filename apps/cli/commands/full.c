@@ -64,7 +64,14 @@ static bool is_crowded(const kith_filter *filter, const kith_filter_stats *stats
     return stats->rate_now > 1.2 * stats->rate || stats->keys_now <= (double)kith_filter_capacity(filter);
 }
 
-full_cause full_because(const kith_filter *filter, uint64_t offered) {
+typedef enum full_cause {
+    FULL_OVERFLOW, /* more distinct keys were added than the capacity */
+    FULL_CHOSEN,   /* more bits are set than the keys explain, by six standard deviations; or some blocks are crowded */
+    FULL_CROWDED,  /* a kind with slots: below its capacity, but the slots of one key are occupied */
+    FULL_GROWN,    /* a kind that grows has the maximum number of layers, and all of them are full */
+} full_cause;
+
+static full_cause because(const kith_filter *filter, uint64_t offered) {
     uint32_t can = kith_filter_capabilities(filter);
     uint64_t capacity = kith_filter_capacity(filter);
     bool grows = (can & KITH_CAN_GROW) != 0;
@@ -88,9 +95,12 @@ void fail_static(const char *name) {
          name);
 }
 
-void fail_no_overflow(const char *name, const kith_filter *filter, full_cause cause) {
+void fail_full(const char *name, const kith_filter *filter, uint64_t offered) {
+    full_cause cause = because(filter, offered);
     value_text count, capacity, keys;
     text_of_keys(kith_filter_count(filter), count);
+    if (cause == FULL_OVERFLOW)
+        return;
     if (cause == FULL_GROWN)
         fail("%s: it cannot grow any further; it holds %s", name, count);
     if (cause == FULL_CROWDED)

@@ -12,16 +12,11 @@
 
 #include <kith/filter.h>
 
-typedef enum full_cause {
-    FULL_OVERFLOW, /* more distinct keys were added than the capacity */
-    FULL_CHOSEN,   /* more bits are set than the keys explain, by six standard deviations; or some blocks are crowded */
-    FULL_CROWDED,  /* a kind with slots: below its capacity, but the slots of one key are occupied */
-    FULL_GROWN,    /* a kind that grows has the maximum number of layers, and all of them are full */
-} full_cause;
-
-/* Returns the cause. `offered` is an upper bound for the number of distinct keys that were ever offered to the filter;
- * UINT64_MAX if it is unknown. Costs as much as kith_filter_stats_of(). */
-full_cause full_because(const kith_filter *filter, uint64_t offered);
+/* Ends the tool with an error that names the cause, after an add to `name`, a file or "the filter", has returned
+ * KITH_E_FULL. Returns if the cause is that more distinct keys were added than the capacity: what to do about that
+ * depends on the command. `offered` is an upper bound for the number of distinct keys that were ever offered to the
+ * filter; UINT64_MAX if it is unknown. Costs as much as kith_filter_stats_of(). */
+void fail_full(const char *name, const kith_filter *filter, uint64_t offered);
 
 /* Estimates the number of distinct keys that were added from the set bits. Unlike the count of a Bloom filter, it
  * includes keys that were false positives when they were added. */
@@ -29,9 +24,6 @@ double full_keys(const kith_filter *filter);
 
 /* Ends the tool with an error for a static filter that cannot be built although it has room for all keys. */
 noreturn void fail_static(const char *name);
-
-/* Ends the tool with an error for any cause except FULL_OVERFLOW. `name` is the file, or "the filter". */
-noreturn void fail_no_overflow(const char *name, const kith_filter *filter, full_cause cause);
 
 /* Prints a note if the rate of this filter is above the one that it promises. By chance, that is true for at most one
  * in 200 filters. Costs as much as kith_filter_stats_of(), so it leaves out large stores, which change cheaply. */

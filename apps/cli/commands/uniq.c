@@ -270,10 +270,8 @@ static kith_plan plan_must(const kith_filter *filter, const char *name) {
     return plan;
 }
 
-static noreturn void fail_full(const work *w, const kith_filter *filter) {
-    full_cause cause = full_because(filter, w->is_first ? w->lines_in : UINT64_MAX);
-    if (cause != FULL_OVERFLOW)
-        fail_no_overflow(w->filter_name, filter, cause);
+static noreturn void fail_too_many(const work *w, const kith_filter *filter) {
+    fail_full(w->filter_name, filter, w->is_first ? w->lines_in : UINT64_MAX);
     value_text limit, given;
     uint64_t capacity = kith_filter_capacity(filter);
     const char *keys = capacity == 1 ? "key" : "keys";
@@ -396,7 +394,7 @@ static void add_new(const work *w, const target *t, const uint64_t *digests, siz
                          : t->has_journal               ? add_to_journal(t, digests, n, was_new)
                                                         : add_many(t, digests, n, was_new, NULL);
     if (status == KITH_E_FULL)
-        fail_full(w, in(t));
+        fail_too_many(w, in(t));
     if (status == KITH_E_TOO_LARGE)
         fail_growth(w->a, w->filter_name);
     if (status != KITH_OK && t->file != NULL)
