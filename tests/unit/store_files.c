@@ -48,13 +48,11 @@ TEST(a_journal_that_is_not_a_regular_file_is_none) {
     struct folder f = fresh_folder();
     int folder = open_fresh(&f), file;
     make_oddities(&f);
-    static const char *const NAMES[] = {"folder", "fifo"};
+    static const char *const NAMES[] = {"folder", "fifo", "link"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         for (int writable = 0; writable <= 1; writable++)
             CHECK_STATUS(kithi_files_open_journal(FILES, folder, NAMES[i], writable, &file), KITH_E_JOURNAL);
     CHECK_STATUS(kithi_files_open_journal(FILES, folder, "none", true, &file), KITH_E_NO_FILE);
-    CHECK_STATUS(kithi_files_open_journal(FILES, folder, "link", true, &file), KITH_E_IO);
-    CHECK(errno == ELOOP);
     (void)close(folder);
 
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
