@@ -1,4 +1,4 @@
-/* region.c: growing memory; see region.h. The kernel moves the pages of a region to other addresses, so growing takes
+/* region.c: growing memory; see region.h. Linux moves the pages of a region to other addresses, so growing takes
  * microseconds per megabyte, and old and new bytes never exist at the same time. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cli/system.h"
+
 bool region_grow(region *r, size_t byte_count) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     if (byte_count <= r->allocated)
@@ -19,8 +21,8 @@ bool region_grow(region *r, size_t byte_count) {
         return false;
     size_t wanted = (byte_count + page - 1) / page * page;
     void *bytes = r->bytes == NULL
-                      ? mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-                      : mremap(r->bytes, r->allocated, wanted, MREMAP_MAYMOVE);
+                      ? mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0)
+                      : grow_mapping(r->bytes, r->allocated, wanted);
     if (bytes == MAP_FAILED)
         return false;
     *r = (region){bytes, wanted};

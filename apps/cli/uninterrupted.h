@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <sys/random.h>
 #include <sys/types.h>
 
 /* open(2). The mode is ignored unless the flags say that a file is created. */
@@ -27,15 +25,6 @@ static inline int openat_fully(int folder, const char *path, int flags, mode_t m
         fd = openat(folder, path, flags, mode);
     while (fd < 0 && errno == EINTR);
     return fd;
-}
-
-/* Fills in at most 256 random bytes. Returns false if the system has none. */
-static inline bool random_fully(void *bytes, size_t byte_count) {
-    ssize_t got;
-    do
-        got = getrandom(bytes, byte_count, 0);
-    while (got < 0 && errno == EINTR);
-    return got == (ssize_t)byte_count;
 }
 
 #endif

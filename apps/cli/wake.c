@@ -5,15 +5,15 @@
 #include "cli/wake.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "cli/output/report.h"
+#include "cli/system.h"
 
 static int ends[2] = {-1, -1};
 
 void wake_open(void) {
-    if (ends[0] < 0 && pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+    if (ends[0] < 0 && open_pipe(ends, false) != 0)
         fail("cannot create a pipe: %s", text_of_errno(errno));
 }
 

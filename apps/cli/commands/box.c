@@ -9,7 +9,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,13 +19,14 @@
 #include <sys/prctl.h>
 #endif
 
+#include "cli/system.h"
+
 /* What goes through the pipe. */
 typedef struct message {
     int error; /* an errno: the box could not be closed, and there is no result */
     char open_because[sizeof((box_end *)0)->open_because];
     char result[BOX_RESULT_MAX];
 } message;
-_Static_assert(sizeof(message) <= PIPE_BUF, "larger messages could arrive in pieces");
 
 /* ---- the process ---- */
 
@@ -121,7 +121,7 @@ box_end box_run(const box_job *job) {
     struct sigaction plain = {.sa_handler = SIG_DFL};
     (void)sigaction(SIGCHLD, &plain, NULL);
     broken.number = box_make();
-    if (broken.number == 0 && pipe2(ends, O_CLOEXEC) != 0)
+    if (broken.number == 0 && open_pipe(ends, true) != 0)
         broken.number = errno;
     if (broken.number != 0)
         return broken;

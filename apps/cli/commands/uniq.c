@@ -41,7 +41,7 @@
 #include "cli/commands/seen.h"
 #include "cli/commands/state.h"
 #include "cli/commands/syncs.h"
-#include "cli/uninterrupted.h"
+#include "cli/system.h"
 #include "cli/values.h"
 
 #define FIRST_LAYER_KEYS ((uint64_t)1 << 20)

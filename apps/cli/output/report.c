@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cli/output/plain.h"
+#include "cli/system.h"
 #include "cli/wake.h"
 
 enum {
@@ -132,7 +133,7 @@ bool signal_waits(void) {
 
 void heed_signals(void) {
     held = 0;
-    int number = waiting_signal;
+    int number = (int)waiting_signal;
     waiting_signal = 0;
     if (number != 0)
         end_by_signal(number);
@@ -298,7 +299,7 @@ void out_flush(void) {
 void out_sync(void) {
     struct stat st;
     out_flush();
-    if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode) && fdatasync(STDOUT_FILENO) != 0)
+    if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode) && sync_data(STDOUT_FILENO) != 0)
         fail("stdout: %s", strerror(errno));
 }
 

@@ -121,7 +121,10 @@ void redis_address_read(const char *text, redis_address *a) {
     rest += 3;
     const char *path = strchr(rest, '/');
     size_t authority_bytes = path != NULL ? (size_t)(path - rest) : strlen(rest);
-    const char *at = memrchr(rest, '@', authority_bytes);
+    const char *at = rest + authority_bytes;
+    while (at > rest && at[-1] != '@')
+        at--;
+    at = at > rest ? at - 1 : NULL;
     /* The address is not printed here, because it has the password. */
     if (at != NULL && memchr(rest, ':', (size_t)(at - rest)) != NULL)
         fail("the address contains a password, which other users can read in the list of processes; write USER@HOST, "

@@ -5,11 +5,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include "cli/server/slots.h"
 #include "cli/output/report.h"
+#include "cli/system.h"
 
 enum {
     CHUNK_BYTES = 4 << 20, /* a server accepts at least 1 MiB, by default 512 MiB; a chunk blocks it for milliseconds */
@@ -31,7 +31,7 @@ static void undo(void *context) {
 
 uint64_t redis_random_word(void) {
     uint64_t word;
-    if (getrandom(&word, sizeof word, 0) != (ssize_t)sizeof word)
+    if (!random_fully(&word, sizeof word))
         fail("cannot read random bytes from the system");
     return word;
 }

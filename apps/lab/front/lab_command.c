@@ -17,7 +17,7 @@
 #include "lab/front/sets.h"
 #include "lab/front/table.h"
 #include "cli/output/report.h"
-#include "cli/uninterrupted.h"
+#include "cli/system.h"
 
 enum { PROGRESS_TOTAL = 1000 };
 
@@ -261,7 +261,7 @@ static void watch(void *context, double done, const char *running) {
     atomic_bool *stop = context;
     if (signal_waits())
         atomic_store(stop, true);
-    progress_of(running, (uint64_t)(done * PROGRESS_TOTAL));
+    progress_of(running, (uint64_t)(done * (double)PROGRESS_TOTAL));
 }
 
 int command_lab(const arguments *a) {
