@@ -28,7 +28,7 @@
 #include <math.h>
 
 #include "murmur.h"
-#include "redisbloom_bytes.h"
+#include "redisbloom_levels.h"
 
 /* ln 2 and its square, as RedisBloom has them: to 15 digits. More digits would give other numbers of bits. */
 #define LN2 0.693147180559945
@@ -47,17 +47,20 @@
 #define INFO_LEVEL_BYTES 64
 
 struct redisbloom_bloom {
-    kith_allocator allocator;
+    redisbloom_levels list;
     uint64_t items;
     uint32_t options;
     uint32_t growth;
-    uint64_t level_count;
-    uint64_t level_slots; /* how many fit into levels[] */
-    redisbloom_bloom_level *levels;
-    uint64_t body_bytes;    /* the bytes of all levels */
-    uint64_t loaded_bytes;  /* how many of them were loaded; equal if the filter is complete */
     uint64_t wanted_levels; /* between load_begin and load_end */
 };
+
+static redisbloom_bloom_level *level_of(const redisbloom_bloom *f, uint64_t index) {
+    return redisbloom_levels_at(&f->list, index);
+}
+
+static redisbloom_bloom_level *newest(const redisbloom_bloom *f) {
+    return level_of(f, f->list.count - 1);
+}
 
 typedef struct item_hash {
     uint64_t a, b;
@@ -95,14 +98,13 @@ static void level_add(redisbloom_bloom_level *level, item_hash h) {
 }
 
 static bool has_hash(const redisbloom_bloom *f, item_hash h) {
-    for (uint64_t i = f->level_count; i-- > 0;)
-        if (level_has(&f->levels[i], h))
+    for (uint64_t i = f->list.count; i-- > 0;)
+        if (level_has(level_of(f, i), h))
             return true;
     return false;
 }
 
-/* ---- Levels
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- levels ---- */
 
 static double bits_per_entry_for(double rate) {
     return -log(rate) / LN2_SQUARED;
@@ -141,68 +143,16 @@ static kith_status plan_level(uint64_t capacity, double rate, uint32_t options, 
     return KITH_OK;
 }
 
-static uint64_t memory_of(uint64_t level_slots, uint64_t body_bytes) {
-    return sizeof(redisbloom_bloom) + level_slots * sizeof(redisbloom_bloom_level) + body_bytes;
-}
-
-/* Whether the filter may have `level_slots` and `more` bytes of bits. */
-static bool is_within(const redisbloom_bloom *f, uint64_t level_slots, uint64_t more, uint64_t most_bytes) {
-    if (level_slots > SIZE_MAX / 2 / sizeof(redisbloom_bloom_level))
-        return false;
-    uint64_t sum = memory_of(level_slots, f->body_bytes);
-    return sum_add(&sum, more) && sum <= most_bytes && sum <= SIZE_MAX;
-}
-
-static uint64_t slots_for_one_more(const redisbloom_bloom *f) {
-    if (f->level_count < f->level_slots)
-        return f->level_slots;
-    return f->level_slots == 0 ? 1 : 2 * f->level_slots;
-}
-
-/* Makes room for `slots` levels. */
-static kith_status reserve_levels(redisbloom_bloom *f, uint64_t slots) {
-    if (slots == f->level_slots)
-        return KITH_OK;
-    redisbloom_bloom_level *levels = allocate(&f->allocator, slots * sizeof *levels);
-    if (levels == NULL)
-        return KITH_E_MEMORY;
-    if (f->level_count > 0)
-        memcpy(levels, f->levels, (size_t)f->level_count * sizeof *levels);
-    release(&f->allocator, f->levels, f->level_slots * sizeof *levels);
-    f->levels = levels;
-    f->level_slots = slots;
-    return KITH_OK;
-}
-
-/* Appends a level with this plan and all bits 0. */
-static kith_status append_level(redisbloom_bloom *f, const redisbloom_bloom_level *plan, uint64_t most_bytes) {
-    uint64_t slots = slots_for_one_more(f);
-    if (!is_within(f, slots, plan->byte_count, most_bytes))
-        return KITH_E_TOO_LARGE;
-    unsigned char *bytes = allocate(&f->allocator, plan->byte_count);
-    if (bytes == NULL)
-        return KITH_E_MEMORY;
-    kith_status status = reserve_levels(f, slots);
-    if (status != KITH_OK) {
-        release(&f->allocator, bytes, plan->byte_count);
-        return status;
-    }
-    f->levels[f->level_count] = *plan;
-    f->levels[f->level_count++].bytes = bytes;
-    f->body_bytes += plan->byte_count;
-    return KITH_OK;
-}
-
-/* ---- Use
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- use ---- */
 
 static redisbloom_bloom *new_filter(const kith_allocator *allocator, uint64_t items, uint32_t options,
                                     uint32_t growth) {
-    kith_allocator a = allocator_or_default(allocator);
-    redisbloom_bloom *f = allocate(&a, sizeof *f);
-    if (f == NULL)
-        return NULL;
-    *f = (redisbloom_bloom){.allocator = a, .items = items, .options = options, .growth = growth};
+    redisbloom_bloom *f = redisbloom_levels_new(allocator, sizeof *f, sizeof(redisbloom_bloom_level));
+    if (f != NULL) {
+        f->items = items;
+        f->options = options;
+        f->growth = growth;
+    }
     return f;
 }
 
@@ -224,38 +174,32 @@ kith_status redisbloom_bloom_create(double rate, uint64_t capacity, uint32_t exp
     redisbloom_bloom *f = new_filter(allocator, 0, options, expansion);
     if (f == NULL)
         return KITH_E_MEMORY;
-    status = append_level(f, &plan, most_bytes);
+    status = redisbloom_levels_append(&f->list, &plan, false, most_bytes);
     if (status != KITH_OK) {
         redisbloom_bloom_free(f);
         return status;
     }
-    f->loaded_bytes = f->body_bytes;
+    f->list.loaded_bytes = f->list.body_bytes;
     *filter = f;
     return KITH_OK;
 }
 
 void redisbloom_bloom_free(redisbloom_bloom *f) {
-    if (f == NULL)
-        return;
-    for (uint64_t i = 0; i < f->level_count; i++)
-        release(&f->allocator, f->levels[i].bytes, f->levels[i].byte_count);
-    release(&f->allocator, f->levels, f->level_slots * sizeof *f->levels);
-    kith_allocator allocator = f->allocator;
-    release(&allocator, f, sizeof *f);
+    redisbloom_levels_free((redisbloom_levels *)f);
 }
 
 static kith_status grow(redisbloom_bloom *f, uint64_t most_bytes) {
     if (f->options & REDISBLOOM_NOSCALING)
         return KITH_E_FULL;
-    const redisbloom_bloom_level *last = &f->levels[f->level_count - 1];
+    const redisbloom_bloom_level *last = newest(f);
     if (last->capacity > UINT64_MAX / f->growth)
         return KITH_E_TOO_LARGE;
     redisbloom_bloom_level plan;
     kith_status status = plan_level(last->capacity * f->growth, last->rate * TIGHTENING, f->options, &plan);
     if (status == KITH_OK)
-        status = append_level(f, &plan, most_bytes);
+        status = redisbloom_levels_append(&f->list, &plan, false, most_bytes);
     if (status == KITH_OK)
-        f->loaded_bytes = f->body_bytes;
+        f->list.loaded_bytes = f->list.body_bytes;
     return status;
 }
 
@@ -267,13 +211,13 @@ kith_status redisbloom_bloom_add(redisbloom_bloom *f, const void *item, size_t i
         *was_new = false;
         return KITH_OK;
     }
-    const redisbloom_bloom_level *last = &f->levels[f->level_count - 1];
+    const redisbloom_bloom_level *last = newest(f);
     if (last->items >= last->capacity) {
         kith_status status = grow(f, most_bytes);
         if (status != KITH_OK)
             return status;
     }
-    level_add(&f->levels[f->level_count - 1], h);
+    level_add(newest(f), h);
     f->items++;
     *was_new = true;
     return KITH_OK;
@@ -284,63 +228,40 @@ bool redisbloom_bloom_has(const redisbloom_bloom *f, const void *item, size_t it
 }
 
 redisbloom_bloom_info redisbloom_bloom_get_info(const redisbloom_bloom *f) {
-    redisbloom_bloom_info info = {.levels = f->level_count,
+    redisbloom_bloom_info info = {.levels = f->list.count,
                                   .items = f->items,
                                   .expansion = f->growth,
                                   .options = f->options,
                                   .scaling = !(f->options & REDISBLOOM_NOSCALING)};
-    info.size = INFO_HEAD_BYTES + INFO_LEVEL_BYTES * f->level_count + f->body_bytes;
-    for (uint64_t i = 0; i < f->level_count; i++)
-        info.capacity += f->levels[i].capacity;
+    info.size = INFO_HEAD_BYTES + INFO_LEVEL_BYTES * f->list.count + f->list.body_bytes;
+    for (uint64_t i = 0; i < f->list.count; i++)
+        info.capacity += level_of(f, i)->capacity;
     return info;
 }
 
 uint64_t redisbloom_bloom_memory(const redisbloom_bloom *f) {
-    return memory_of(f->level_slots, f->body_bytes);
+    return redisbloom_levels_memory(&f->list, f->list.slots, f->list.body_bytes);
 }
 
 kith_status redisbloom_bloom_clone(const redisbloom_bloom *f, const kith_allocator *allocator,
                                    redisbloom_bloom **copy) {
-    redisbloom_bloom *c = new_filter(allocator, f->items, f->options, f->growth);
+    redisbloom_bloom *c = redisbloom_levels_clone(&f->list, allocator);
     if (c == NULL)
         return KITH_E_MEMORY;
-    kith_status status = reserve_levels(c, f->level_count);
-    for (uint64_t i = 0; i < f->level_count && status == KITH_OK; i++) {
-        status = append_level(c, &f->levels[i], UINT64_MAX);
-        if (status == KITH_OK)
-            memcpy(c->levels[i].bytes, f->levels[i].bytes, (size_t)f->levels[i].byte_count);
-    }
-    if (status != KITH_OK) {
-        redisbloom_bloom_free(c);
-        return status;
-    }
-    c->loaded_bytes = f->loaded_bytes;
     *copy = c;
     return KITH_OK;
 }
 
 redisbloom_bloom *redisbloom_bloom_relocate(redisbloom_bloom *f,
                                             void *(*move)(void *context, void *memory, size_t bytes), void *context) {
-    void *moved = move(context, f, sizeof *f);
-    if (moved != NULL)
-        f = moved;
-    moved = move(context, f->levels, (size_t)f->level_slots * sizeof *f->levels);
-    if (moved != NULL)
-        f->levels = moved;
-    for (uint64_t i = 0; i < f->level_count; i++) {
-        moved = move(context, f->levels[i].bytes, (size_t)f->levels[i].byte_count);
-        if (moved != NULL)
-            f->levels[i].bytes = moved;
-    }
-    return f;
+    return redisbloom_levels_relocate(&f->list, move, context);
 }
 
-/* ---- Dumps
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- dumps ---- */
 
 static unsigned char *put_head(const redisbloom_bloom *f, unsigned char *to) {
     to = put_bytes(to, f->items, 8);
-    to = put_bytes(to, f->level_count, 4);
+    to = put_bytes(to, f->list.count, 4);
     to = put_bytes(to, f->options, 4);
     return put_bytes(to, f->growth, 4);
 }
@@ -372,43 +293,25 @@ void redisbloom_bloom_parts(const redisbloom_bloom *f,
     unsigned char head[HEAD_BYTES], level[LEVEL_BYTES];
     put_head(f, head);
     part(context, head, sizeof head);
-    for (uint64_t i = 0; i < f->level_count; i++) {
-        put_level(&f->levels[i], level);
+    for (uint64_t i = 0; i < f->list.count; i++) {
+        put_level(level_of(f, i), level);
         part(context, level, sizeof level);
     }
-    for (uint64_t i = 0; i < f->level_count; i++)
-        part(context, f->levels[i].bytes, (size_t)f->levels[i].byte_count);
+    redisbloom_levels_parts(&f->list, part, context);
 }
 
 size_t redisbloom_bloom_header_bytes(const redisbloom_bloom *f) {
-    return HEAD_BYTES + LEVEL_BYTES * (size_t)f->level_count;
+    return HEAD_BYTES + LEVEL_BYTES * (size_t)f->list.count;
 }
 
 void redisbloom_bloom_header(const redisbloom_bloom *f, void *header) {
     unsigned char *to = put_head(f, header);
-    for (uint64_t i = 0; i < f->level_count; i++)
-        to = put_level(&f->levels[i], to);
-}
-
-/* The level that has the byte at *offset; *offset becomes the offset in it. NULL if it is past the end. */
-static redisbloom_bloom_level *level_at(const redisbloom_bloom *f, uint64_t *offset) {
-    for (uint64_t i = 0; i < f->level_count; i++) {
-        if (*offset < f->levels[i].byte_count)
-            return &f->levels[i];
-        *offset -= f->levels[i].byte_count;
-    }
-    return NULL;
+    for (uint64_t i = 0; i < f->list.count; i++)
+        to = put_level(level_of(f, i), to);
 }
 
 uint64_t redisbloom_bloom_chunk(const redisbloom_bloom *f, uint64_t cursor, const void **chunk, size_t *chunk_bytes) {
-    uint64_t offset = cursor - 1;
-    const redisbloom_bloom_level *level = cursor == 0 ? NULL : level_at(f, &offset);
-    if (level == NULL)
-        return 0;
-    uint64_t left = level->byte_count - offset;
-    *chunk = level->bytes + offset;
-    *chunk_bytes = (size_t)(left < REDISBLOOM_CHUNK_BYTES ? left : REDISBLOOM_CHUNK_BYTES);
-    return cursor + *chunk_bytes;
+    return redisbloom_levels_chunk(&f->list, cursor, chunk, chunk_bytes);
 }
 
 /* Whether a level from outside is one that RedisBloom can have written, and safe to use. Its bytes are not looked
@@ -445,7 +348,7 @@ bool redisbloom_bloom_is_header(const void *header, size_t header_bytes) {
 
 /* Checks all levels of a header, and their sums. */
 static kith_status check_levels(const unsigned char *levels, uint64_t count, uint64_t items, uint64_t most_bytes) {
-    uint64_t item_sum = 0, capacity_sum = 0, memory = memory_of(count, 0);
+    uint64_t item_sum = 0, capacity_sum = 0, memory = sizeof(redisbloom_bloom) + count * sizeof(redisbloom_bloom_level);
     bool fits = true;
     for (uint64_t i = 0; i < count; i++) {
         redisbloom_bloom_level level = get_level(levels + i * LEVEL_BYTES);
@@ -475,10 +378,10 @@ kith_status redisbloom_bloom_load_header(const void *header, size_t header_bytes
     redisbloom_bloom *f = new_filter(allocator, items, options, growth);
     if (f == NULL)
         return KITH_E_MEMORY;
-    status = reserve_levels(f, count);
+    status = redisbloom_levels_reserve(&f->list, count);
     for (uint64_t i = 0; i < count && status == KITH_OK; i++) {
         redisbloom_bloom_level level = get_level(from + HEAD_BYTES + i * LEVEL_BYTES);
-        status = append_level(f, &level, most_bytes);
+        status = redisbloom_levels_append(&f->list, &level, false, most_bytes);
     }
     if (status != KITH_OK) {
         redisbloom_bloom_free(f);
@@ -489,48 +392,35 @@ kith_status redisbloom_bloom_load_header(const void *header, size_t header_bytes
 }
 
 kith_status redisbloom_bloom_load_chunk(redisbloom_bloom *f, uint64_t cursor, const void *chunk, size_t chunk_bytes) {
-    if (chunk_bytes == 0 || cursor == 0 || redisbloom_bloom_is_complete(f))
-        return KITH_E_ARGUMENT;
-    uint64_t end = cursor - 1;
-    if (end > f->body_bytes)
-        return KITH_E_TRAILING;
-    if (end < chunk_bytes || end - chunk_bytes != f->loaded_bytes)
-        return KITH_E_ARGUMENT;
-    uint64_t offset = f->loaded_bytes;
-    redisbloom_bloom_level *level = level_at(f, &offset);
-    if (chunk_bytes > level->byte_count - offset)
-        return KITH_E_TRAILING;
-    memcpy(level->bytes + offset, chunk, chunk_bytes);
-    f->loaded_bytes = end;
-    return KITH_OK;
+    return redisbloom_bloom_is_complete(f) ? KITH_E_ARGUMENT
+                                           : redisbloom_levels_load_chunk(&f->list, cursor, chunk, chunk_bytes);
 }
 
 uint64_t redisbloom_bloom_loaded(const redisbloom_bloom *f) {
-    return f->loaded_bytes;
+    return f->list.loaded_bytes;
 }
 
 bool redisbloom_bloom_is_complete(const redisbloom_bloom *f) {
-    return f->loaded_bytes == f->body_bytes && f->wanted_levels == 0;
+    return f->list.loaded_bytes == f->list.body_bytes && f->wanted_levels == 0;
 }
 
-/* ---- Fields
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- fields ---- */
 
 redisbloom_bloom_fields redisbloom_bloom_get_fields(const redisbloom_bloom *f) {
     return (redisbloom_bloom_fields){
-        .items = f->items, .levels = f->level_count, .options = f->options, .growth = f->growth};
+        .items = f->items, .levels = f->list.count, .options = f->options, .growth = f->growth};
 }
 
 redisbloom_bloom_level redisbloom_bloom_get_level(const redisbloom_bloom *f, uint64_t index) {
-    assert(index < f->level_count);
-    return f->levels[index];
+    assert(index < f->list.count);
+    return *level_of(f, index);
 }
 
 kith_status redisbloom_bloom_load_begin(const redisbloom_bloom_fields *fields, uint64_t most_bytes,
                                         const kith_allocator *allocator, redisbloom_bloom **filter) {
     if (!are_sound(fields->levels, fields->options, fields->growth))
         return KITH_E_CORRUPT;
-    if (memory_of(1, 0) > most_bytes)
+    if (sizeof(redisbloom_bloom) + sizeof(redisbloom_bloom_level) > most_bytes)
         return KITH_E_TOO_LARGE;
     redisbloom_bloom *f = new_filter(allocator, fields->items, (uint32_t)fields->options, (uint32_t)fields->growth);
     if (f == NULL)
@@ -542,29 +432,21 @@ kith_status redisbloom_bloom_load_begin(const redisbloom_bloom_fields *fields, u
 
 kith_status redisbloom_bloom_load_append(redisbloom_bloom *f, const redisbloom_bloom_level *level,
                                          uint64_t most_bytes) {
-    if (f->level_count >= f->wanted_levels || !is_sound(level))
+    if (f->list.count >= f->wanted_levels || !is_sound(level))
         return KITH_E_CORRUPT;
-    uint64_t slots = slots_for_one_more(f);
-    if (!is_within(f, slots, level->byte_count, most_bytes))
-        return KITH_E_TOO_LARGE;
-    kith_status status = reserve_levels(f, slots);
-    if (status != KITH_OK)
-        return status;
-    f->levels[f->level_count++] = *level;
-    f->body_bytes += level->byte_count;
-    return KITH_OK;
+    return redisbloom_levels_append(&f->list, level, true, most_bytes);
 }
 
 kith_status redisbloom_bloom_load_end(redisbloom_bloom *f) {
-    if (f->level_count < f->wanted_levels)
+    if (f->list.count < f->wanted_levels)
         return KITH_E_TRUNCATED;
     uint64_t items = 0, capacity = 0;
-    for (uint64_t i = 0; i < f->level_count; i++)
-        if (!sum_add(&items, f->levels[i].items) || !sum_add(&capacity, f->levels[i].capacity))
+    for (uint64_t i = 0; i < f->list.count; i++)
+        if (!sum_add(&items, level_of(f, i)->items) || !sum_add(&capacity, level_of(f, i)->capacity))
             return KITH_E_CORRUPT;
     if (items != f->items)
         return KITH_E_CORRUPT;
     f->wanted_levels = 0;
-    f->loaded_bytes = f->body_bytes;
+    f->list.loaded_bytes = f->list.body_bytes;
     return KITH_OK;
 }

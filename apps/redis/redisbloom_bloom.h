@@ -28,8 +28,7 @@ enum {
     REDISBLOOM_NOSCALING = 8
 };
 
-/* ---- Use
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- use ---- */
 
 /* Creates a filter with one level. A rate above 0.25 becomes 0.25. `expansion` is the factor between the capacities of
  * two levels, at least 1. If `scaling` is false, it may also be 0; it is stored, but not used.
@@ -84,8 +83,7 @@ redisbloom_bloom *redisbloom_bloom_relocate(redisbloom_bloom *filter,
 void redisbloom_bloom_parts(const redisbloom_bloom *filter,
                             void (*part)(void *context, const void *bytes, size_t byte_count), void *context);
 
-/* ---- Dumps: BF.SCANDUMP and BF.LOADCHUNK
- * -------------------------------------------------------------------------- */
+/* ---- dumps: BF.SCANDUMP and BF.LOADCHUNK ---- */
 
 /* The header: 20 bytes, and 53 per level. Write it to a buffer of redisbloom_bloom_header_bytes() bytes. */
 size_t redisbloom_bloom_header_bytes(const redisbloom_bloom *filter);
@@ -121,8 +119,7 @@ KITH_MUST_USE kith_status redisbloom_bloom_load_chunk(redisbloom_bloom *filter, 
 uint64_t redisbloom_bloom_loaded(const redisbloom_bloom *filter);
 bool redisbloom_bloom_is_complete(const redisbloom_bloom *filter);
 
-/* ---- Fields: RDB
- * -------------------------------------------------------------------------------------------------- */
+/* ---- fields: RDB ---- */
 
 /* RDB, encoding version 4. All but rate and bits_per_entry (doubles) and the bits (a string) are unsigned integers.
  *
@@ -137,14 +134,14 @@ typedef struct redisbloom_bloom_fields {
 } redisbloom_bloom_fields;
 
 typedef struct redisbloom_bloom_level {
+    unsigned char *bytes; /* with byte_count, a redisbloom_block (redisbloom_levels.h) */
+    uint64_t byte_count;
     uint64_t capacity; /* the most items */
     double rate;
     uint64_t hashes; /* bits per item */
     double bits_per_entry;
     uint64_t bits;
     uint64_t log2_bits; /* 0, or the logarithm of bits if that is a power of two */
-    unsigned char *bytes;
-    uint64_t byte_count;
     uint64_t items;
 } redisbloom_bloom_level;
 

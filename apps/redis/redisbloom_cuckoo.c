@@ -29,8 +29,7 @@
 #include <assert.h>
 
 #include "murmur.h"
-#include "redisbloom_bloom.h"
-#include "redisbloom_bytes.h"
+#include "redisbloom_levels.h"
 
 #define ALTERNATE UINT64_C(0x5bd1e995)
 #define BUCKET_SIZE_MOST 255
@@ -44,14 +43,17 @@
 #define INFO_LEVEL_BYTES 16
 
 struct redisbloom_cuckoo {
-    kith_allocator allocator;
+    redisbloom_levels list;
     redisbloom_cuckoo_fields fields; /* fields.filters is the number of levels, also while they are being loaded */
-    uint64_t level_count;
-    uint64_t level_slots; /* how many fit into levels[] */
-    redisbloom_cuckoo_level *levels;
-    uint64_t body_bytes;   /* the bytes of all levels */
-    uint64_t loaded_bytes; /* how many of them were loaded; equal if the filter is complete */
 };
+
+static redisbloom_cuckoo_level *level_of(const redisbloom_cuckoo *f, uint64_t index) {
+    return redisbloom_levels_at(&f->list, index);
+}
+
+static redisbloom_cuckoo_level *newest(const redisbloom_cuckoo *f) {
+    return level_of(f, f->list.count - 1);
+}
 
 /* Where an item may be. The buckets are not yet reduced to the size of a sub-filter. */
 typedef struct place {
@@ -85,16 +87,15 @@ static unsigned char *find(const redisbloom_cuckoo *f, const redisbloom_cuckoo_l
 
 /* The same in all sub-filters, the newest first. */
 static unsigned char *find_in_all(const redisbloom_cuckoo *f, const place *p, unsigned char fingerprint) {
-    for (uint64_t i = f->level_count; i-- > 0;) {
-        unsigned char *slot = find(f, &f->levels[i], p, fingerprint);
+    for (uint64_t i = f->list.count; i-- > 0;) {
+        unsigned char *slot = find(f, level_of(f, i), p, fingerprint);
         if (slot != NULL)
             return slot;
     }
     return NULL;
 }
 
-/* ---- Sub-filters
- * -------------------------------------------------------------------------------------------------- */
+/* ---- sub-filters ---- */
 
 static uint64_t power_of_two_from(uint64_t least) {
     uint64_t power = 1;
@@ -109,63 +110,18 @@ static uint64_t next_buckets(const redisbloom_cuckoo_fields *fields, uint64_t la
     return fields->expansion != 0 && last <= most / fields->expansion ? last * fields->expansion : 0;
 }
 
-static uint64_t memory_of(uint64_t level_slots, uint64_t body_bytes) {
-    return sizeof(redisbloom_cuckoo) + level_slots * sizeof(redisbloom_cuckoo_level) + body_bytes;
-}
-
-static bool is_within(const redisbloom_cuckoo *f, uint64_t level_slots, uint64_t more, uint64_t most_bytes) {
-    uint64_t sum = memory_of(level_slots, f->body_bytes);
-    return sum_add(&sum, more) && sum <= most_bytes && sum <= SIZE_MAX;
-}
-
-static uint64_t slots_for_one_more(const redisbloom_cuckoo *f) {
-    if (f->level_count < f->level_slots)
-        return f->level_slots;
-    return f->level_slots == 0 ? 1 : 2 * f->level_slots;
-}
-
-/* Makes room for `slots` levels. */
-static kith_status reserve_levels(redisbloom_cuckoo *f, uint64_t slots) {
-    if (slots == f->level_slots)
-        return KITH_OK;
-    redisbloom_cuckoo_level *levels = allocate(&f->allocator, slots * sizeof *levels);
-    if (levels == NULL)
-        return KITH_E_MEMORY;
-    if (f->level_count > 0)
-        memcpy(levels, f->levels, (size_t)f->level_count * sizeof *levels);
-    release(&f->allocator, f->levels, f->level_slots * sizeof *levels);
-    f->levels = levels;
-    f->level_slots = slots;
-    return KITH_OK;
-}
-
 /* Appends an empty sub-filter. */
 static kith_status append_level(redisbloom_cuckoo *f, uint64_t buckets, uint64_t most_bytes) {
-    uint64_t slots = slots_for_one_more(f), bytes = buckets * f->fields.bucket_size;
-    if (!is_within(f, slots, bytes, most_bytes))
-        return KITH_E_TOO_LARGE;
-    unsigned char *memory = allocate(&f->allocator, bytes);
-    if (memory == NULL)
-        return KITH_E_MEMORY;
-    kith_status status = reserve_levels(f, slots);
-    if (status != KITH_OK) {
-        release(&f->allocator, memory, bytes);
-        return status;
-    }
-    f->levels[f->level_count++] = (redisbloom_cuckoo_level){.buckets = buckets, .slots = memory, .byte_count = bytes};
-    f->body_bytes += bytes;
-    return KITH_OK;
+    redisbloom_cuckoo_level level = {.byte_count = buckets * f->fields.bucket_size, .buckets = buckets};
+    return redisbloom_levels_append(&f->list, &level, false, most_bytes);
 }
 
-/* ---- Use
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- use ---- */
 
 static redisbloom_cuckoo *new_filter(const kith_allocator *allocator, const redisbloom_cuckoo_fields *fields) {
-    kith_allocator a = allocator_or_default(allocator);
-    redisbloom_cuckoo *f = allocate(&a, sizeof *f);
-    if (f == NULL)
-        return NULL;
-    *f = (redisbloom_cuckoo){.allocator = a, .fields = *fields};
+    redisbloom_cuckoo *f = redisbloom_levels_new(allocator, sizeof *f, sizeof(redisbloom_cuckoo_level));
+    if (f != NULL)
+        f->fields = *fields;
     return f;
 }
 
@@ -192,19 +148,13 @@ kith_status redisbloom_cuckoo_create(uint64_t capacity, uint32_t bucket_size, ui
         redisbloom_cuckoo_free(f);
         return status;
     }
-    f->loaded_bytes = f->body_bytes;
+    f->list.loaded_bytes = f->list.body_bytes;
     *filter = f;
     return KITH_OK;
 }
 
 void redisbloom_cuckoo_free(redisbloom_cuckoo *f) {
-    if (f == NULL)
-        return;
-    for (uint64_t i = 0; i < f->level_count; i++)
-        release(&f->allocator, f->levels[i].slots, f->levels[i].byte_count);
-    release(&f->allocator, f->levels, f->level_slots * sizeof *f->levels);
-    kith_allocator allocator = f->allocator;
-    release(&allocator, f, sizeof *f);
+    redisbloom_levels_free((redisbloom_levels *)f);
 }
 
 /* Exchanges a fingerprint with that in a slot, and returns what was there. */
@@ -217,7 +167,7 @@ static unsigned char exchange(unsigned char *slot, unsigned char fingerprint) {
 /* Inserts by kicks in the newest sub-filter, whose two buckets for this item are full. Returns false, with every slot
  * as it was, if the kicks do not end in a free slot. */
 static bool kick(redisbloom_cuckoo *f, const place *p) {
-    redisbloom_cuckoo_level *level = &f->levels[f->level_count - 1];
+    const redisbloom_cuckoo_level *level = newest(f);
     uint64_t size = f->fields.bucket_size, bucket = p->buckets[0], kicks = 0, victim = 0;
     unsigned char carried = p->fingerprint;
     for (; kicks < f->fields.max_iterations; kicks++) {
@@ -240,13 +190,13 @@ static bool kick(redisbloom_cuckoo *f, const place *p) {
 }
 
 static kith_status grow(redisbloom_cuckoo *f, uint64_t max_expansions, uint64_t most_bytes) {
-    if (f->fields.expansion == 0 || f->level_count >= max_expansions || f->level_count >= FILTERS_MOST)
+    if (f->fields.expansion == 0 || f->list.count >= max_expansions || f->list.count >= FILTERS_MOST)
         return KITH_E_FULL;
-    uint64_t buckets = next_buckets(&f->fields, f->levels[f->level_count - 1].buckets);
+    uint64_t buckets = next_buckets(&f->fields, newest(f)->buckets);
     kith_status status = buckets == 0 ? KITH_E_TOO_LARGE : append_level(f, buckets, most_bytes);
     if (status == KITH_OK) {
-        f->fields.filters = f->level_count;
-        f->loaded_bytes = f->body_bytes;
+        f->fields.filters = f->list.count;
+        f->list.loaded_bytes = f->list.body_bytes;
     }
     return status;
 }
@@ -258,7 +208,7 @@ static kith_status add_place(redisbloom_cuckoo *f, const place *p, uint64_t max_
         kith_status status = grow(f, max_expansions, most_bytes);
         if (status != KITH_OK)
             return status;
-        empty = find(f, &f->levels[f->level_count - 1], p, 0);
+        empty = find(f, newest(f), p, 0);
     }
     if (empty != NULL)
         *empty = p->fingerprint;
@@ -290,9 +240,9 @@ bool redisbloom_cuckoo_has(const redisbloom_cuckoo *f, const void *item, size_t 
 uint64_t redisbloom_cuckoo_count(const redisbloom_cuckoo *f, const void *item, size_t item_bytes) {
     place p = place_of(item, item_bytes);
     uint64_t count = 0;
-    for (uint64_t i = 0; i < f->level_count; i++)
+    for (uint64_t i = 0; i < f->list.count; i++)
         for (int j = 0; j < 2; j++) {
-            const unsigned char *bucket = bucket_at(f, &f->levels[i], p.buckets[j]);
+            const unsigned char *bucket = bucket_at(f, level_of(f, i), p.buckets[j]);
             for (uint64_t slot = 0; slot < f->fields.bucket_size; slot++)
                 count += bucket[slot] == p.fingerprint;
         }
@@ -301,7 +251,7 @@ uint64_t redisbloom_cuckoo_count(const redisbloom_cuckoo *f, const void *item, s
 
 /* Moves the fingerprints of sub-filter `index` to older ones. Returns whether all of them found a slot. */
 static bool move_down(redisbloom_cuckoo *f, uint64_t index) {
-    const redisbloom_cuckoo_level *level = &f->levels[index];
+    const redisbloom_cuckoo_level *level = level_of(f, index);
     bool all = true;
     for (uint64_t i = 0; i < level->byte_count; i++) {
         if (level->slots[i] == 0)
@@ -309,7 +259,7 @@ static bool move_down(redisbloom_cuckoo *f, uint64_t index) {
         place p = place_from(i / f->fields.bucket_size, level->slots[i]);
         unsigned char *empty = NULL;
         for (uint64_t older = 0; older < index && empty == NULL; older++)
-            empty = find(f, &f->levels[older], &p, 0);
+            empty = find(f, level_of(f, older), &p, 0);
         if (empty != NULL) {
             *empty = p.fingerprint;
             level->slots[i] = 0;
@@ -321,18 +271,16 @@ static bool move_down(redisbloom_cuckoo *f, uint64_t index) {
 }
 
 static void compact(redisbloom_cuckoo *f, bool go_on) {
-    for (uint64_t i = f->level_count; i-- > 1;) {
+    for (uint64_t i = f->list.count; i-- > 1;) {
         if (!move_down(f, i)) {
             if (!go_on)
                 break;
-        } else if (i == f->level_count - 1) {
-            f->body_bytes -= f->levels[i].byte_count;
-            release(&f->allocator, f->levels[i].slots, f->levels[i].byte_count);
-            f->level_count--;
+        } else if (i == f->list.count - 1) {
+            redisbloom_levels_drop_last(&f->list);
         }
     }
-    f->fields.filters = f->level_count;
-    f->loaded_bytes = f->body_bytes;
+    f->fields.filters = f->list.count;
+    f->list.loaded_bytes = f->list.body_bytes;
     f->fields.deletes = 0;
 }
 
@@ -346,7 +294,7 @@ bool redisbloom_cuckoo_remove(redisbloom_cuckoo *f, const void *item, size_t ite
     if (f->fields.items > 0) /* a loaded number need not be right */
         f->fields.items--;
     f->fields.deletes++;
-    if (f->level_count > 1 && (double)f->fields.deletes > (double)f->fields.items * DELETES_SHARE)
+    if (f->list.count > 1 && (double)f->fields.deletes > (double)f->fields.items * DELETES_SHARE)
         compact(f, false);
     return true;
 }
@@ -357,9 +305,9 @@ void redisbloom_cuckoo_compact(redisbloom_cuckoo *f) {
 }
 
 redisbloom_cuckoo_info redisbloom_cuckoo_get_info(const redisbloom_cuckoo *f) {
-    return (redisbloom_cuckoo_info){.size = INFO_HEAD_BYTES + INFO_LEVEL_BYTES * f->level_count + f->body_bytes,
+    return (redisbloom_cuckoo_info){.size = INFO_HEAD_BYTES + INFO_LEVEL_BYTES * f->list.count + f->list.body_bytes,
                                     .buckets = f->fields.buckets,
-                                    .filters = f->level_count,
+                                    .filters = f->list.count,
                                     .items = f->fields.items,
                                     .deletes = f->fields.deletes,
                                     .bucket_size = (uint32_t)f->fields.bucket_size,
@@ -368,53 +316,30 @@ redisbloom_cuckoo_info redisbloom_cuckoo_get_info(const redisbloom_cuckoo *f) {
 }
 
 uint64_t redisbloom_cuckoo_memory(const redisbloom_cuckoo *f) {
-    return memory_of(f->level_slots, f->body_bytes);
+    return redisbloom_levels_memory(&f->list, f->list.slots, f->list.body_bytes);
 }
 
 kith_status redisbloom_cuckoo_clone(const redisbloom_cuckoo *f, const kith_allocator *allocator,
                                     redisbloom_cuckoo **copy) {
-    redisbloom_cuckoo *c = new_filter(allocator, &f->fields);
+    redisbloom_cuckoo *c = redisbloom_levels_clone(&f->list, allocator);
     if (c == NULL)
         return KITH_E_MEMORY;
-    kith_status status = reserve_levels(c, f->level_count);
-    for (uint64_t i = 0; i < f->level_count && status == KITH_OK; i++) {
-        status = append_level(c, f->levels[i].buckets, UINT64_MAX);
-        if (status == KITH_OK)
-            memcpy(c->levels[i].slots, f->levels[i].slots, (size_t)f->levels[i].byte_count);
-    }
-    if (status != KITH_OK) {
-        redisbloom_cuckoo_free(c);
-        return status;
-    }
-    c->loaded_bytes = f->loaded_bytes;
     *copy = c;
     return KITH_OK;
 }
 
 redisbloom_cuckoo *redisbloom_cuckoo_relocate(redisbloom_cuckoo *f,
                                               void *(*move)(void *context, void *memory, size_t bytes), void *context) {
-    void *moved = move(context, f, sizeof *f);
-    if (moved != NULL)
-        f = moved;
-    moved = move(context, f->levels, (size_t)f->level_slots * sizeof *f->levels);
-    if (moved != NULL)
-        f->levels = moved;
-    for (uint64_t i = 0; i < f->level_count; i++) {
-        moved = move(context, f->levels[i].slots, (size_t)f->levels[i].byte_count);
-        if (moved != NULL)
-            f->levels[i].slots = moved;
-    }
-    return f;
+    return redisbloom_levels_relocate(&f->list, move, context);
 }
 
-/* ---- Dumps
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- dumps ---- */
 
 void redisbloom_cuckoo_header(const redisbloom_cuckoo *f, unsigned char header[REDISBLOOM_CUCKOO_HEADER_BYTES]) {
     unsigned char *to = put_bytes(header, f->fields.items, 8);
     to = put_bytes(to, f->fields.buckets, 8);
     to = put_bytes(to, f->fields.deletes, 8);
-    to = put_bytes(to, f->level_count, 8);
+    to = put_bytes(to, f->list.count, 8);
     to = put_bytes(to, f->fields.bucket_size, 2);
     to = put_bytes(to, f->fields.max_iterations, 2);
     put_bytes(to, f->fields.expansion, 2);
@@ -425,29 +350,11 @@ void redisbloom_cuckoo_parts(const redisbloom_cuckoo *f,
     unsigned char header[REDISBLOOM_CUCKOO_HEADER_BYTES];
     redisbloom_cuckoo_header(f, header);
     part(context, header, sizeof header);
-    for (uint64_t i = 0; i < f->level_count; i++)
-        part(context, f->levels[i].slots, (size_t)f->levels[i].byte_count);
-}
-
-/* The sub-filter that has the byte at *offset; *offset becomes the offset in it. NULL if it is past the end. */
-static redisbloom_cuckoo_level *level_at(const redisbloom_cuckoo *f, uint64_t *offset) {
-    for (uint64_t i = 0; i < f->level_count; i++) {
-        if (*offset < f->levels[i].byte_count)
-            return &f->levels[i];
-        *offset -= f->levels[i].byte_count;
-    }
-    return NULL;
+    redisbloom_levels_parts(&f->list, part, context);
 }
 
 uint64_t redisbloom_cuckoo_chunk(const redisbloom_cuckoo *f, uint64_t cursor, const void **chunk, size_t *chunk_bytes) {
-    uint64_t offset = cursor - 1;
-    const redisbloom_cuckoo_level *level = cursor == 0 ? NULL : level_at(f, &offset);
-    if (level == NULL)
-        return 0;
-    uint64_t left = level->byte_count - offset;
-    *chunk = level->slots + offset;
-    *chunk_bytes = (size_t)(left < REDISBLOOM_CHUNK_BYTES ? left : REDISBLOOM_CHUNK_BYTES);
-    return cursor + *chunk_bytes;
+    return redisbloom_levels_chunk(&f->list, cursor, chunk, chunk_bytes);
 }
 
 /* Whether these fields are ones that RedisBloom can have written, and safe to use. */
@@ -475,7 +382,8 @@ kith_status redisbloom_cuckoo_load_header(const void *header, size_t header_byte
                                        .expansion = get_u16(from + 36)};
     if (!are_sound(&fields))
         return KITH_E_CORRUPT;
-    uint64_t buckets = fields.buckets, body_bytes = 0, head_bytes = memory_of(fields.filters, 0);
+    uint64_t buckets = fields.buckets, body_bytes = 0, head_bytes = sizeof(redisbloom_cuckoo);
+    head_bytes += fields.filters * sizeof(redisbloom_cuckoo_level);
     for (uint64_t i = 0; i < fields.filters; i++) {
         if (i > 0)
             buckets = next_buckets(&fields, buckets);
@@ -488,7 +396,7 @@ kith_status redisbloom_cuckoo_load_header(const void *header, size_t header_byte
     redisbloom_cuckoo *f = new_filter(allocator, &fields);
     if (f == NULL)
         return KITH_E_MEMORY;
-    kith_status status = reserve_levels(f, fields.filters);
+    kith_status status = redisbloom_levels_reserve(&f->list, fields.filters);
     buckets = fields.buckets;
     for (uint64_t i = 0; i < fields.filters && status == KITH_OK; i++) {
         status = append_level(f, buckets, most_bytes);
@@ -503,47 +411,34 @@ kith_status redisbloom_cuckoo_load_header(const void *header, size_t header_byte
 }
 
 kith_status redisbloom_cuckoo_load_chunk(redisbloom_cuckoo *f, uint64_t cursor, const void *chunk, size_t chunk_bytes) {
-    if (chunk_bytes == 0 || cursor == 0 || redisbloom_cuckoo_is_complete(f))
-        return KITH_E_ARGUMENT;
-    uint64_t end = cursor - 1;
-    if (end > f->body_bytes)
-        return KITH_E_TRAILING;
-    if (end < chunk_bytes || end - chunk_bytes != f->loaded_bytes)
-        return KITH_E_ARGUMENT;
-    uint64_t offset = f->loaded_bytes;
-    redisbloom_cuckoo_level *level = level_at(f, &offset);
-    if (chunk_bytes > level->byte_count - offset)
-        return KITH_E_TRAILING;
-    memcpy(level->slots + offset, chunk, chunk_bytes);
-    f->loaded_bytes = end;
-    return KITH_OK;
+    return redisbloom_cuckoo_is_complete(f) ? KITH_E_ARGUMENT
+                                            : redisbloom_levels_load_chunk(&f->list, cursor, chunk, chunk_bytes);
 }
 
 uint64_t redisbloom_cuckoo_loaded(const redisbloom_cuckoo *f) {
-    return f->loaded_bytes;
+    return f->list.loaded_bytes;
 }
 
 bool redisbloom_cuckoo_is_complete(const redisbloom_cuckoo *f) {
-    return f->loaded_bytes == f->body_bytes && f->level_count == f->fields.filters;
+    return f->list.loaded_bytes == f->list.body_bytes && f->list.count == f->fields.filters;
 }
 
-/* ---- Fields
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- fields ---- */
 
 redisbloom_cuckoo_fields redisbloom_cuckoo_get_fields(const redisbloom_cuckoo *f) {
     return f->fields;
 }
 
 redisbloom_cuckoo_level redisbloom_cuckoo_get_level(const redisbloom_cuckoo *f, uint64_t index) {
-    assert(index < f->level_count);
-    return f->levels[index];
+    assert(index < f->list.count);
+    return *level_of(f, index);
 }
 
 kith_status redisbloom_cuckoo_load_begin(const redisbloom_cuckoo_fields *fields, uint64_t most_bytes,
                                          const kith_allocator *allocator, redisbloom_cuckoo **filter) {
     if (!are_sound(fields))
         return KITH_E_CORRUPT;
-    if (memory_of(1, 0) > most_bytes)
+    if (sizeof(redisbloom_cuckoo) + sizeof(redisbloom_cuckoo_level) > most_bytes)
         return KITH_E_TOO_LARGE;
     redisbloom_cuckoo *f = new_filter(allocator, fields);
     if (f == NULL)
@@ -554,28 +449,19 @@ kith_status redisbloom_cuckoo_load_begin(const redisbloom_cuckoo_fields *fields,
 
 kith_status redisbloom_cuckoo_load_append(redisbloom_cuckoo *f, const redisbloom_cuckoo_level *level,
                                           uint64_t most_bytes) {
-    if (f->level_count >= f->fields.filters)
+    if (f->list.count >= f->fields.filters)
         return KITH_E_CORRUPT;
-    uint64_t buckets =
-        f->level_count == 0 ? f->fields.buckets : next_buckets(&f->fields, f->levels[f->level_count - 1].buckets);
+    uint64_t buckets = f->list.count == 0 ? f->fields.buckets : next_buckets(&f->fields, newest(f)->buckets);
     if (buckets == 0 || level->buckets != buckets || level->byte_count != buckets * f->fields.bucket_size)
         return KITH_E_CORRUPT;
-    uint64_t slots = slots_for_one_more(f);
-    if (!is_within(f, slots, level->byte_count, most_bytes))
-        return KITH_E_TOO_LARGE;
-    kith_status status = reserve_levels(f, slots);
-    if (status != KITH_OK)
-        return status;
-    f->levels[f->level_count++] = *level;
-    f->body_bytes += level->byte_count;
-    return KITH_OK;
+    return redisbloom_levels_append(&f->list, level, true, most_bytes);
 }
 
 kith_status redisbloom_cuckoo_load_end(redisbloom_cuckoo *f) {
-    if (f->level_count < f->fields.filters)
+    if (f->list.count < f->fields.filters)
         return KITH_E_TRUNCATED;
-    if (f->fields.items > f->body_bytes)
+    if (f->fields.items > f->list.body_bytes)
         return KITH_E_CORRUPT;
-    f->loaded_bytes = f->body_bytes;
+    f->list.loaded_bytes = f->list.body_bytes;
     return KITH_OK;
 }

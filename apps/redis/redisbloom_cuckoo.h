@@ -18,8 +18,7 @@
 
 typedef struct redisbloom_cuckoo redisbloom_cuckoo;
 
-/* ---- Use
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- use ---- */
 
 /* Creates a filter with one sub-filter.
  *
@@ -95,8 +94,7 @@ redisbloom_cuckoo *redisbloom_cuckoo_relocate(redisbloom_cuckoo *filter,
 void redisbloom_cuckoo_parts(const redisbloom_cuckoo *filter,
                              void (*part)(void *context, const void *bytes, size_t byte_count), void *context);
 
-/* ---- Dumps: CF.SCANDUMP and CF.LOADCHUNK
- * -------------------------------------------------------------------------- */
+/* ---- dumps: CF.SCANDUMP and CF.LOADCHUNK ---- */
 
 #define REDISBLOOM_CUCKOO_HEADER_BYTES 38
 
@@ -130,8 +128,7 @@ KITH_MUST_USE kith_status redisbloom_cuckoo_load_chunk(redisbloom_cuckoo *filter
 uint64_t redisbloom_cuckoo_loaded(const redisbloom_cuckoo *filter);
 bool redisbloom_cuckoo_is_complete(const redisbloom_cuckoo *filter);
 
-/* ---- Fields: RDB
- * -------------------------------------------------------------------------------------------------- */
+/* ---- fields: RDB ---- */
 
 /* RDB, encoding version 4, in the order of this struct (all are unsigned integers), then per sub-filter its number of
  * buckets and its slots (a string). */
@@ -146,9 +143,9 @@ typedef struct redisbloom_cuckoo_fields {
 } redisbloom_cuckoo_fields;
 
 typedef struct redisbloom_cuckoo_level {
+    unsigned char *slots; /* with byte_count, a redisbloom_block (redisbloom_levels.h) */
+    uint64_t byte_count;  /* buckets * bucket_size */
     uint64_t buckets;
-    unsigned char *slots;
-    uint64_t byte_count; /* buckets * bucket_size */
 } redisbloom_cuckoo_level;
 
 /* Writing: the fields of the filter, and of sub-filter `index` (0 is the oldest). level.slots points into the
