@@ -92,5 +92,16 @@ if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
 else
   echo "lint: clang-format 14 is not installed: the layout is not checked" >&2
 fi
+# ./dev lint builds actionlint if there is a Go.
+actionlint=$(command -v actionlint || command -v build/go/actionlint)
+if [ -n "$actionlint" ]; then
+  if "$actionlint" -shellcheck= -pyflakes= .github/workflows/*.yml >&2; then
+    report "actionlint" ok
+  else
+    report "actionlint" FAILED
+  fi
+else
+  echo "lint: actionlint is not installed: .github/workflows is not checked" >&2
+fi
 tools/lint/static.sh "$@" || failed=1
 exit $failed
