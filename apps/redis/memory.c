@@ -16,11 +16,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #include "api.h"
 #include "config.h"
+
+/* Other systems have no huge pages to ask for, and pages that are given back there keep their bytes. */
+#ifndef __linux__
+#define MADV_DONTNEED 0
+#define MADV_HUGEPAGE 0
+#define MADV_NOHUGEPAGE 0
+#define madvise(memory, bytes, advice) ((void)(advice), -1)
+#endif
 
 #define ALIGNMENT ((uintptr_t)64)
 
