@@ -188,8 +188,9 @@ class filter {
     struct packed {
         unsigned char at[8];
         template <typename Integer> explicit packed(Integer integer) {
-            static_assert(!std::is_same_v<Integer, bool> && sizeof(Integer) <= sizeof at,
-                          "a key is a string or an integer of at most 64 bits");
+            static_assert(!std::is_same_v<Integer, bool> && !std::is_same_v<Integer, char> &&
+                              sizeof(Integer) <= sizeof at,
+                          "a key is a string or an integer of at most 64 bits; 'a' could be either");
             auto word = static_cast<std::uint64_t>(integer);
             for (auto &byte : at) {
                 byte = static_cast<unsigned char>(word);

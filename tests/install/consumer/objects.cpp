@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <string>
 #include <vector>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
 
 #define EXPECT(condition)                                                                                              \
     do                                                                                                                 \
@@ -52,6 +55,11 @@ int main(int argc, char **argv) {
     digests.add_many(std::vector<std::uint64_t>{digests.digest("x"), digests.digest(70)});
     const auto maybe = digests.has_many(std::array{digests.digest(70), digests.digest("y"), digests.digest("x")});
     EXPECT(maybe == (std::vector<bool>{true, false, true}));
+#if __cplusplus >= 202002L
+    const std::vector<std::uint64_t> more = {digests.digest("z")};
+    digests.add_many(std::span(more));
+    EXPECT(digests.has_many(std::span(more)) == std::vector<bool>{true} && digests.has("z"));
+#endif
 
     kith::filter moved = std::move(digests);
     EXPECT(moved.has("x") && digests.get() == nullptr);
