@@ -134,7 +134,7 @@ static kith_status choose(const wanted *w, value_creation *c) {
         spec.capacity = c->capacity;
         spec.rate = c->rate;
         spec.needs = KITH_CAN_ADD | (w->removes ? KITH_CAN_REMOVE : 0U);
-        kith_status status = *w->options != 0 ? KITH_E_OPTION : kith_filter_plan(&spec, &p);
+        kith_status status = *w->options != 0 ? KITH_E_OPTION_KIND : kith_filter_plan(&spec, &p);
         if (status != KITH_OK)
             return status;
         kind = p.kind;
@@ -149,7 +149,7 @@ static kith_status choose(const wanted *w, value_creation *c) {
         bytes = snprintf(c->options, sizeof c->options, "growth=%lld %s", w->expansion, w->options);
     else
         bytes = snprintf(c->options, sizeof c->options, "%s", w->options);
-    return bytes < (int)sizeof c->options ? KITH_OK : KITH_E_OPTION;
+    return bytes < (int)sizeof c->options ? KITH_OK : KITH_E_OPTION_VALUE;
 }
 
 /* Returns NULL, or the value after creating it and replicating that; *error is set if it is a fixed text. */

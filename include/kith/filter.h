@@ -499,7 +499,7 @@ KITH_API uint64_t kith_filter_memory(const kith_filter *filter);
 KITH_API size_t kith_filter_options(const kith_filter *filter, char *text, size_t text_bytes);
 
 /* Sets *value to the value of the kind's option of this name (for layers also of their inner kind), if it is a number.
- * Returns KITH_E_OPTION if there is no such option, or if its value is a word. */
+ * Returns KITH_E_OPTION if there is no such option with a number. */
 KITH_API KITH_MUST_USE kith_status kith_filter_option(const kith_filter *filter, const char *name, uint64_t *value);
 
 /* Fills in the plan of an existing filter, as kith_filter_plan() would. KITH_E_STRUCT: a wrong struct_bytes. */

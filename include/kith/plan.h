@@ -161,9 +161,10 @@ typedef struct kith_plan {
  *                       NULL, and no kind with its default options, and no layers of a kind, has all of spec->needs
  *   KITH_E_UNSUPPORTED  spec->kind is static, and spec->needs has KITH_CAN_ADD; or it is static, no options are given,
  *                       and spec->needs has KITH_CAN_GROW; or the option inner=… names a static kind
- *   KITH_E_OPTION       options without a kind, an option that the kind does not have or that is given twice, a value
- *                       out of range, options that exclude each other, or (static kinds) fewer fingerprint bits than
- *                       the rate needs
+ *   KITH_E_OPTION       an option that the kind does not have
+ *   KITH_E_OPTION_TWICE, KITH_E_OPTION_VALUE   an option that is given twice; a value that is missing or out of range
+ *   KITH_E_OPTION_KIND  options without a kind
+ *   KITH_E_OPTION_FIT   options that exclude each other, or (static kinds) fewer fingerprint bits than the rate needs
  *   KITH_E_CAPACITY     neither capacity nor bytes are given
  *   KITH_E_RATE         only the capacity is given, or the rate is NaN, infinite, negative or at least 1
  *   KITH_E_TOO_LARGE    larger than spec->max_bytes
@@ -186,9 +187,10 @@ typedef struct kith_option {
     const char *meaning;  /* a short description */
 } kith_option;
 
-/* Says why kith_filter_plan() returns KITH_E_OPTION for this spec: writes a sentence that begins with the option that
- * is wrong, such as "b=9: the values of b are 1|2|4|8". Works like snprintf(): writes at most text_bytes bytes with the
- * terminating zero, and returns the length of the whole sentence; 0 if no option is wrong. Costs a few plans. */
+/* Says why kith_filter_plan() refuses the options of this spec (KITH_E_OPTION, KITH_E_OPTION_…): writes a sentence that
+ * begins with the option that is wrong, such as "b=9: the values of b are 1|2|4|8". Works like snprintf(): writes at
+ * most text_bytes bytes with the terminating zero, and returns the length of the whole sentence; 0 if no option is
+ * wrong. Costs a few plans. */
 KITH_API size_t kith_option_error(const kith_filter_spec *spec, char *text, size_t text_bytes);
 
 /* Describes a kind, for tools that list them. */

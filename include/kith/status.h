@@ -40,9 +40,7 @@ extern "C" {
     X(1, E_ARGUMENT, "invalid argument: an unknown flag, mode or name")                                                \
     X(2, E_KIND,                                                                                                       \
       "unknown kind, a table instead of a filter or the reverse, or no kind has all the capabilities that are needed") \
-    X(3, E_OPTION,                                                                                                     \
-      "this kind does not have this option, it is given twice or without a kind, its value is out of range or too "    \
-      "small for the rate, or it contradicts another option")                                                          \
+    X(3, E_OPTION, "this kind does not have this option")                                                              \
     X(4, E_CAPACITY, "the capacity must be at least one key")                                                          \
     X(5, E_RATE, "the rate must be greater than 0 and less than 1")                                                    \
     X(6, E_TOO_LARGE, "it would be larger than the number of bytes that is allowed")                                   \
@@ -102,7 +100,11 @@ extern "C" {
     X(47, E_PARAMETERS, "no filter of this kind has these parameters")                                                 \
     X(48, E_ADDRESS, "it would be larger than anything that this machine can address")                                 \
     X(49, E_UNIVERSE, "the universe of a bitset must be at least its capacity, and at most what its keys can express") \
-    X(50, E_FINGERPRINT, "the rate is too low for this kind: it has at most 32 fingerprint bits")
+    X(50, E_FINGERPRINT, "the rate is too low for this kind: it has at most 32 fingerprint bits")                      \
+    X(51, E_OPTION_TWICE, "an option is given twice")                                                                  \
+    X(52, E_OPTION_VALUE, "the value of an option is missing or out of range")                                         \
+    X(53, E_OPTION_KIND, "options belong to a kind, and no kind is given")                                             \
+    X(54, E_OPTION_FIT, "an option contradicts another option or the rate")
 
 typedef enum kith_status {
 #define KITH_STATUS_ENUM(number, name, sentence) KITH_##name = number,

@@ -55,7 +55,7 @@ typedef struct kith_table_spec {
  *   KITH_E_STRUCT     wrong struct_bytes
  *   KITH_E_HASH       unknown family, or an independence that the family does not have
  *   KITH_E_KIND       no kind has this name
- *   KITH_E_OPTION     the options are not valid for this kind
+ *   KITH_E_OPTION, KITH_E_OPTION_TWICE, KITH_E_OPTION_VALUE, KITH_E_OPTION_FIT   see kith/plan.h
  *   KITH_E_KEY        key_bytes is not 0, 4, 8 or 16, or the kind does not support it
  *   KITH_E_ADDRESS    this machine cannot address a table of this capacity
  *   KITH_E_UNIVERSE   the capacity of a bitset is larger than its universe, the integers below its option `universe`;

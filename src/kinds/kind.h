@@ -68,9 +68,9 @@ typedef struct kithi_expectation {
 typedef struct kithi_planning {
     /* Chooses head->params for a request; the caller has checked capacity and rate and copied them to *head. A kind
      * whose build can fail must choose other parameters for each attempt, with which the build is likely to succeed:
-     * more space, or fewer regions. Fails with KITH_E_OPTION, KITH_E_ADDRESS, KITH_E_FINGERPRINT,
-     * KITH_E_DIGEST_BITS or KITH_E_UNSUPPORTED; for a later attempt also with KITH_E_TOO_LARGE if a region cannot be so
-     * large, or with KITH_E_FULL if such a filter has no attempt of this number. */
+     * more space, or fewer regions. Fails with KITH_E_OPTION_VALUE, KITH_E_OPTION_FIT, KITH_E_ADDRESS,
+     * KITH_E_FINGERPRINT, KITH_E_DIGEST_BITS or KITH_E_UNSUPPORTED; for a later attempt also with KITH_E_TOO_LARGE if a
+     * region cannot be so large, or with KITH_E_FULL if such a filter has no attempt of this number. */
     kith_status (*choose)(const kithi_request *request, kithi_head *head);
     /* The value of option `index`, encoded as by kithi_kind_options_read(). */
     uint64_t (*option)(const kithi_head *head, unsigned index);

@@ -24,7 +24,7 @@ size_t kithi_inner_kind_option(const kithi_kind *kind);
 
 /* Reads the values of a kind's options from `text`; NULL means the default of each. A kind with an inner kind also
  * accepts the options of the inner kind. If option j of the inner kind is given, values[option_count + j] is its value
- * plus 1, and otherwise 0. Fails with KITH_E_OPTION. */
+ * plus 1, and otherwise 0. Fails as kithi_options_read(). */
 kith_status kithi_kind_options_read(const kithi_kind *kind, const char *text, uint64_t values[KITHI_OPTIONS_MAX]);
 
 /* Writes the options of a filter with this header, and those of its inner kind that were given, as text that

@@ -51,7 +51,7 @@ static const kith_option OPTIONS[] = {
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     if (request->options[0] == KITHI_LAYERS_ID)
-        return KITH_E_OPTION;
+        return KITH_E_OPTION_VALUE;
     if (!kithi_kind_adds(kithi_kind_by_id(request->options[0])))
         return KITH_E_UNSUPPORTED;
     kithi_layers_geometry g = {

@@ -140,6 +140,11 @@ static void explain_contradiction(const kith_filter_spec *spec, const kithi_kind
     say(s, "%s: kind %s does not support these options together", spec->options, kind->info.name);
 }
 
+static bool is_about_options(kith_status status) {
+    return status == KITH_E_OPTION || status == KITH_E_OPTION_TWICE || status == KITH_E_OPTION_VALUE ||
+           status == KITH_E_OPTION_KIND || status == KITH_E_OPTION_FIT;
+}
+
 size_t kith_option_error(const kith_filter_spec *given, char *text, size_t text_bytes) {
     assert(given != NULL && (text != NULL || text_bytes == 0));
     sentence s = {text, text_bytes, 0};
@@ -148,7 +153,7 @@ size_t kith_option_error(const kith_filter_spec *given, char *text, size_t text_
     word w;
     if (text_bytes > 0)
         text[0] = '\0';
-    if (kithi_spec_read(given, &spec) != KITH_OK || kithi_plan_spec(&spec, &head) != KITH_E_OPTION)
+    if (kithi_spec_read(given, &spec) != KITH_OK || !is_about_options(kithi_plan_spec(&spec, &head)))
         return 0;
     const char *at = spec.options;
     if (spec.kind == NULL) {

@@ -112,14 +112,16 @@ kith_status kithi_options_read_known(const char *text, const kith_option *option
             ++*unknown;
             continue;
         }
-        if (given[i] || !read_value(&options[i], equals + 1, (size_t)(end - equals - 1), resolve, &values[i]))
-            return KITH_E_OPTION;
+        if (given[i])
+            return KITH_E_OPTION_TWICE;
+        if (!read_value(&options[i], equals + 1, (size_t)(end - equals - 1), resolve, &values[i]))
+            return KITH_E_OPTION_VALUE;
         given[i] = true;
     }
     for (size_t i = 0; i < option_count; i++) {
         if (!given[i] &&
             !read_value(&options[i], options[i].fallback, strlen(options[i].fallback), resolve, &values[i]))
-            return KITH_E_OPTION;
+            return KITH_E_OPTION_VALUE;
     }
     return KITH_OK;
 }

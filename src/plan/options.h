@@ -19,7 +19,8 @@ typedef bool (*kithi_kind_resolver)(const char *name, size_t length, uint64_t *v
 
 /* Sets values[i] to the value that `text` (NULL: no options given) has for options[i], or else to its default. If the
  * value is one of several words, like "halves|simple" (see kith_option), values[i] is the index of the word. Fails with
- * KITH_E_OPTION if a name is unknown or occurs twice, or a value is missing or out of range. */
+ * KITH_E_OPTION if a name is unknown, KITH_E_OPTION_TWICE, or KITH_E_OPTION_VALUE if a value is missing or out of
+ * range. */
 kith_status kithi_options_read(const char *text, const kith_option *options, size_t option_count,
                                kithi_kind_resolver resolve, uint64_t *values);
 

@@ -216,8 +216,8 @@ static kith_status plan_inside(const kithi_kind *named, const kith_filter_spec *
             options[option] = inner->lookup->id;
             if (status == KITH_OK)
                 status = plan_with_options(outer, options, spec, &trial);
-            /* KITH_E_OPTION means that `outer` cannot contain `inner`. */
-            consider(&s, status == KITH_E_OPTION ? KITH_E_KIND : status, &trial);
+            /* KITH_E_OPTION_VALUE means that `outer` cannot contain `inner`. */
+            consider(&s, status == KITH_E_OPTION_VALUE ? KITH_E_KIND : status, &trial);
         }
     }
     return s.found ? KITH_OK : s.refusal;
@@ -284,7 +284,7 @@ static kith_status plan_without_notes(const kith_filter_spec *spec, kithi_head *
     if (spec->bytes != 0 && (spec->capacity != 0) == rate_given)
         return KITH_E_GIVEN;
     if (spec->kind == NULL && spec->options != NULL)
-        return KITH_E_OPTION; /* options belong to a kind */
+        return KITH_E_OPTION_KIND;
     const kithi_kind *kind = NULL;
     if (spec->kind != NULL) {
         kind = kithi_kind_by_name(spec->kind, strlen(spec->kind));

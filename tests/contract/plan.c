@@ -3,6 +3,7 @@
 
 #include "contract/contract.h"
 #include "kinds/kind.h"
+#include "option_errors.h"
 
 /* What a handle may allocate in addition to its block: the handle itself, and data of the kind. */
 #define HANDLE_BYTES_MAX 4096
@@ -191,7 +192,10 @@ static void refuse_option(const kith_filter_spec *good, const char *format, cons
     contract_note("%s with \"%s\"", good->kind, text);
     kith_filter_spec spec = *good;
     spec.options = text;
-    expect_refusal(spec, KITH_E_OPTION);
+    kith_plan plan = KITH_PLAN_INIT;
+    kith_status status = kith_filter_plan(&spec, &plan);
+    CHECK(is_option_error(status));
+    expect_refusal(spec, status);
 }
 
 void invalid_options_are_rejected(void) {
@@ -243,7 +247,7 @@ void invalid_options_are_rejected(void) {
         spec = good;
         spec.kind = NULL;
         spec.options = "k=1";
-        expect_refusal(spec, KITH_E_OPTION);
+        expect_refusal(spec, KITH_E_OPTION_KIND);
     }
 }
 

@@ -26,6 +26,10 @@ static bool is_refusal(kith_status status) {
     case KITH_E_KIND:
     case KITH_E_UNSUPPORTED:
     case KITH_E_OPTION:
+    case KITH_E_OPTION_TWICE:
+    case KITH_E_OPTION_VALUE:
+    case KITH_E_OPTION_KIND:
+    case KITH_E_OPTION_FIT:
     case KITH_E_CAPACITY:
     case KITH_E_RATE:
     case KITH_E_TOO_LARGE:

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #endif
 #include "tables/tables.h"
+#include "option_errors.h"
 
 /* ---- subjects ---- */
 
@@ -81,7 +82,7 @@ static bool describe(subject *s) {
     if (status == KITH_E_KEY)
         return false;
     if (status != KITH_OK && s->v->options[0] != '\0') {
-        CHECK(status == KITH_E_OPTION || status == KITH_E_UNIVERSE || status == KITH_E_ADDRESS ||
+        CHECK(is_option_error(status) || status == KITH_E_UNIVERSE || status == KITH_E_ADDRESS ||
               status == KITH_E_MEMORY);
         return false;
     }

@@ -2,6 +2,7 @@
 #include <kith/kith.h>
 
 #include "check.h"
+#include "option_errors.h"
 #include "unit/small_filter.h"
 
 static kith_filter_spec spec_of(const char *kind, const char *options) {
@@ -16,24 +17,26 @@ static kith_filter_spec spec_of(const char *kind, const char *options) {
 TEST(the_sentence_begins_with_the_option_that_is_wrong_and_says_why) {
     static const struct {
         const char *kind, *options, *sentence;
+        kith_status status;
     } WRONG[] = {
-        {NULL, "b=4", "b=4: options belong to a kind, and no kind is given"},
-        {"cuckoo", "b", "b: an option has the form name=value"},
-        {"cuckoo", "b=4 b=4", "b=4: the option is given twice"},
-        {"cuckoo", "insert=walk, b=9", "b=9: the values of b are 1|2|4|8"},
-        {"cuckoo", "insert=hop", "insert=hop: the values of insert are auto|search|walk"},
-        {"bloom", "width=4", "width=4: the options of kind bloom are "},
-        {"layers", "inner=none", "inner=none: the values of inner are the names of kinds"},
-        {"layers", "inner=cuckoo b=3", "b=3: the values of b are 1|2|4|8"},
-        {"layers", "inner=cuckoo width=3", "width=3: the options of kind layers are "},
-        {"cuckoo", "b=4 f=2", "f=2: "},
-        {"fuse", "f=5", "f=5: kind fuse does not support it at this rate, or with the other options"},
+        {NULL, "b=4", "b=4: options belong to a kind, and no kind is given", KITH_E_OPTION_KIND},
+        {"cuckoo", "b", "b: an option has the form name=value", KITH_E_OPTION},
+        {"cuckoo", "b=4 b=4", "b=4: the option is given twice", KITH_E_OPTION_TWICE},
+        {"cuckoo", "insert=walk, b=9", "b=9: the values of b are 1|2|4|8", KITH_E_OPTION_VALUE},
+        {"cuckoo", "insert=hop", "insert=hop: the values of insert are auto|search|walk", KITH_E_OPTION_VALUE},
+        {"bloom", "width=4", "width=4: the options of kind bloom are ", KITH_E_OPTION},
+        {"layers", "inner=none", "inner=none: the values of inner are the names of kinds", KITH_E_OPTION_VALUE},
+        {"layers", "inner=cuckoo b=3", "b=3: the values of b are 1|2|4|8", KITH_E_OPTION_VALUE},
+        {"layers", "inner=cuckoo width=3", "width=3: the options of kind layers are ", KITH_E_OPTION},
+        {"cuckoo", "b=4 f=2", "f=2: ", KITH_E_OPTION_VALUE},
+        {"fuse", "f=5", "f=5: kind fuse does not support it at this rate, or with the other options",
+         KITH_E_OPTION_FIT},
     };
     for (size_t i = 0; i < LENGTH(WRONG); i++) {
         kith_filter_spec spec = spec_of(WRONG[i].kind, WRONG[i].options);
         kith_plan plan = KITH_PLAN_INIT;
         char text[1000], shorter[8];
-        CHECK_STATUS(kith_filter_plan(&spec, &plan), KITH_E_OPTION);
+        CHECK_STATUS(kith_filter_plan(&spec, &plan), WRONG[i].status);
         size_t bytes = kith_option_error(&spec, text, sizeof text);
         if (strncmp(text, WRONG[i].sentence, strlen(WRONG[i].sentence)) != 0)
             CHECK_FAIL("%s: %s", WRONG[i].options, text);
@@ -65,7 +68,7 @@ TEST(every_refused_option_has_a_sentence) {
                 (void)snprintf(options, sizeof options, "%s=%u", info->options[i].name, value);
                 kith_filter_spec spec = spec_of(kind, options);
                 kith_plan plan = KITH_PLAN_INIT;
-                bool wrong = kith_filter_plan(&spec, &plan) == KITH_E_OPTION;
+                bool wrong = is_option_error(kith_filter_plan(&spec, &plan));
                 size_t bytes = kith_option_error(&spec, text, sizeof text);
                 CHECK((bytes > 0) == wrong && (!wrong || strncmp(text, options, strlen(options)) == 0));
                 refused += wrong;

@@ -240,8 +240,8 @@ TEST(options_that_neither_layers_nor_the_inner_kind_have_are_refused) {
     CHECK_OK(plan_options("inner=cuckoo b=8 alternate=simple", &plan));
     CHECK_STATUS(plan_options("inner=blocked b=2", &plan), KITH_E_OPTION);
     CHECK_STATUS(plan_options("b=2", &plan), KITH_E_OPTION); /* the default inner kind is blocked */
-    CHECK_STATUS(plan_options("inner=cuckoo b=3", &plan), KITH_E_OPTION);
-    CHECK_STATUS(plan_options("inner=cuckoo b=2 b=2", &plan), KITH_E_OPTION);
+    CHECK_STATUS(plan_options("inner=cuckoo b=3", &plan), KITH_E_OPTION_VALUE);
+    CHECK_STATUS(plan_options("inner=cuckoo b=2 b=2", &plan), KITH_E_OPTION_TWICE);
     CHECK_STATUS(plan_options("inner=cuckoo c=2", &plan), KITH_E_OPTION);
     CHECK_STATUS(plan_options("inner=layers b=2", &plan), KITH_E_OPTION);
 }

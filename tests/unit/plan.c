@@ -16,6 +16,7 @@
 #include "check.h"
 #include "core/prng.h"
 #include "folder.h"
+#include "option_errors.h"
 #include "unit/memory.h"
 #include "unit/plans.h"
 
@@ -157,17 +158,17 @@ static bool status_fits(const variant *v, uint64_t n, double rate, kith_status s
     if ((double)n * 0x1p-64 > rate / 100)
         return status == KITH_E_DIGEST_BITS;
     if (option_is_refused(v))
-        return status == KITH_E_OPTION;
+        return status == KITH_E_OPTION_VALUE;
     if (status == KITH_E_UNSUPPORTED)
         return strcmp(v->options, "inner=fuse") == 0 || strcmp(v->options, "inner=ribbon") == 0; /* static kinds */
     unsigned long bits = strncmp(v->options, "f=", 2) == 0 ? strtoul(v->options + 2, NULL, 10) : 0;
     bool is_static = strcmp(v->kind, "fuse") == 0 || strcmp(v->kind, "ribbon") == 0;
     if (is_static && bits != 0 && rate < ldexp(1, -(int)bits))
-        return status == KITH_E_OPTION; /* its rate is 2^-f */
+        return status == KITH_E_OPTION_FIT; /* its rate is 2^-f */
     if (v->is_default && n <= UINT64_C(1) << (SIZE_MAX > UINT32_MAX ? 38 : 26) && rate >= 1e-4)
         return status == KITH_OK;
     /* Options that cannot be combined: regions of at most 2^f buckets are too small for b = 1. */
-    if (status == KITH_E_OPTION)
+    if (status == KITH_E_OPTION_FIT)
         return strstr(v->options, "simple") != NULL && strstr(v->options, "f=") != NULL;
     return status == KITH_OK || status == KITH_E_ADDRESS || status == KITH_E_FINGERPRINT ||
            status == KITH_E_DIGEST_BITS;
@@ -260,11 +261,11 @@ TEST(bytes_with_capacity_or_rate_give_a_plan_or_the_right_error) {
                         why = "it is for another capacity";
                     if (why == NULL && spec.rate != 0 && plan.rate != spec.rate)
                         why = "it is for another rate";
-                } else if (BYTES[b] < 192 && status != KITH_E_TOO_SMALL && status != KITH_E_OPTION &&
+                } else if (BYTES[b] < 192 && status != KITH_E_TOO_SMALL && !is_option_error(status) &&
                            status != KITH_E_DIGEST_BITS && status != KITH_E_ADDRESS && status != KITH_E_FINGERPRINT) {
                     why = "the wrong error for too few bytes";
                 } else if (status != KITH_E_TOO_SMALL && status != KITH_E_ADDRESS && status != KITH_E_FINGERPRINT &&
-                           status != KITH_E_DIGEST_BITS && status != KITH_E_RATE && status != KITH_E_OPTION) {
+                           status != KITH_E_DIGEST_BITS && status != KITH_E_RATE && !is_option_error(status)) {
                     why = "the wrong error";
                 }
                 if (why != NULL)
@@ -344,12 +345,15 @@ TEST(malformed_specs_give_the_right_error_and_allocate_nothing) {
         spec = good_spec();
         spec.kind = WRONG[i].kind;
         spec.options = WRONG[i].options;
-        all_refuse(spec, KITH_E_OPTION);
+        kith_plan plan = KITH_PLAN_INIT;
+        kith_status status = kith_filter_plan(&spec, &plan);
+        CHECK(is_option_error(status));
+        all_refuse(spec, status);
     }
     spec = good_spec();
     spec.kind = NULL;
     spec.options = "k=4"; /* options without a kind */
-    all_refuse(spec, KITH_E_OPTION);
+    all_refuse(spec, KITH_E_OPTION_KIND);
 
     spec = good_spec();
     spec.capacity = 0;

@@ -89,7 +89,7 @@ TEST(a_plan_for_another_attempt_keeps_what_the_caller_chose_and_the_limits) {
     CHECK_STATUS(kithi_plan_again(&spec, &first, 1, &again), KITH_E_FULL);
     first.capacity = KEYS;
     spec.options = "arity=5";
-    CHECK_STATUS(kithi_plan_again(&spec, &first, 1, &again), KITH_E_OPTION);
+    CHECK_STATUS(kithi_plan_again(&spec, &first, 1, &again), KITH_E_OPTION_VALUE);
 }
 
 /* The notes are part of the file, so they count towards its limits. */

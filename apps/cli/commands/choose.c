@@ -111,17 +111,15 @@ void choose_fail(const arguments *a, const choice *c, kith_status status) {
     capability_text needs;
     uint32_t asked = c->spec.needs & ~(uint32_t)KITH_CAN_ADD; /* what the user has asked for */
     value_text size;
+    char wrong[1024];
+    if (kith_option_error(&c->spec, wrong, sizeof wrong) > 0)
+        fail("--option %s (kith kinds %s explains the options)", wrong, c->spec.kind);
     switch (status) {
     case KITH_E_KIND:
         if (a->kind != NULL)
             fail("-k %s: this kind does not support all of: %s (kith kinds lists what each kind supports)", a->kind,
                  text_of_capabilities(asked, ", ", needs));
         fail("no kind supports all of: %s", text_of_capabilities(asked, ", ", needs));
-    case KITH_E_OPTION: {
-        char text[1024];
-        (void)kith_option_error(&c->spec, text, sizeof text);
-        fail("--option %s (kith kinds %s explains the options)", text, c->spec.kind);
-    }
     case KITH_E_TOO_LARGE:
         if (c->spec.max_bytes != 0)
             fail("no filter with this capacity and rate fits into --bytes %s", text_of_size(c->spec.max_bytes, size));

@@ -83,9 +83,10 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     head->params[KITHI_PARAM_ALTERNATE] = g.alternate;
     unsigned slot_bits = (unsigned)request->options[1];
     uint64_t insert = request->options[3], kicks = request->options[4];
-    if ((slot_bits != 0 && slot_bits < KITHI_CUCKOO_SLOT_BITS_MIN) ||
-        (insert == SEARCH && kicks != KITHI_KICKS_DEFAULT))
-        return KITH_E_OPTION;
+    if (slot_bits != 0 && slot_bits < KITHI_CUCKOO_SLOT_BITS_MIN)
+        return KITH_E_OPTION_VALUE;
+    if (insert == SEARCH && kicks != KITHI_KICKS_DEFAULT)
+        return KITH_E_OPTION_FIT;
     bool walks = insert == WALK || kicks != KITHI_KICKS_DEFAULT;
     head->params[KITHI_PARAM_KICKS] = g.kicks = walks ? kicks : 0;
     return kithi_cf_choose(fit_layout_of(&g), request, slot_bits, head);

@@ -104,8 +104,10 @@ static bool is_made(const kithi_request *request, uint64_t shards) {
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     kithi_fuse_geometry g = {.cell_bits = request->options[0], .arity = 3 + request->options[1], .shards = 1};
     bool given = g.cell_bits != 0;
-    if (given && (g.cell_bits < KITHI_FUSE_CELL_BITS_MIN || ldexp(1, -(int)g.cell_bits) > request->rate))
-        return KITH_E_OPTION;
+    if (given && g.cell_bits < KITHI_FUSE_CELL_BITS_MIN)
+        return KITH_E_OPTION_VALUE;
+    if (given && ldexp(1, -(int)g.cell_bits) > request->rate)
+        return KITH_E_OPTION_FIT;
     if (!given)
         g.cell_bits = KITHI_FUSE_CELL_BITS_MIN;
     while (ldexp(1, -(int)g.cell_bits) > request->rate)

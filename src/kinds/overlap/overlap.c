@@ -55,7 +55,7 @@ static uint64_t option(const kithi_head *head, unsigned index) {
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     unsigned fingerprint_bits = (unsigned)request->options[0];
     if (fingerprint_bits == 1)
-        return KITH_E_OPTION;
+        return KITH_E_OPTION_VALUE;
     return kithi_cf_choose(FIT_LAYOUT, request, fingerprint_bits != 0 ? fingerprint_bits + 1 : 0, head);
 }
 

@@ -121,7 +121,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     kithi_ribbon_geometry g = {.bits = request->options[0], .shards = 1, .stash = STASH_KEYS};
     bool given = g.bits != 0;
     if (given && ldexp(1, -(int)g.bits) > request->rate)
-        return KITH_E_OPTION;
+        return KITH_E_OPTION_FIT;
     if (!given)
         g.bits = 1;
     while (ldexp(1, -(int)g.bits) > request->rate)

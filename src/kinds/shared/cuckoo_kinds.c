@@ -59,14 +59,14 @@ const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) 
 kith_status kithi_cf_choose(kithi_fit_layout fit, const kithi_request *request, unsigned slot_bits, kithi_head *head) {
     kithi_fit_size size;
     if (!kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size)) {
-        /* Either there are too many keys (KITH_E_ADDRESS), or alternate=simple makes it impossible (KITH_E_OPTION):
+        /* Either there are too many keys (KITH_E_ADDRESS), or alternate=simple makes it impossible (KITH_E_OPTION_FIT):
          * with fingerprints of f bits, a region has at most 2^f buckets. That may be too few to hold its keys reliably.
          * The option is the reason if even a few keys do not fit with it, but fit without it. */
         uint64_t few = request->capacity < FEW_KEYS ? request->capacity : FEW_KEYS;
         bool too_small =
             fit.power_of_two && !fit.one_region && !kithi_fit_choose(&fit, few, request->rate, slot_bits, &size);
         fit.power_of_two = false;
-        return too_small && kithi_fit_choose(&fit, few, request->rate, slot_bits, &size) ? KITH_E_OPTION
+        return too_small && kithi_fit_choose(&fit, few, request->rate, slot_bits, &size) ? KITH_E_OPTION_FIT
                                                                                          : KITH_E_ADDRESS;
     }
     double slots = (double)size.regions * (double)kithi_fit_region_slots(&fit, size.half);

@@ -74,7 +74,7 @@ static kith_status take_state(kith_table *t, kithi_cuckoo_table *c, kith_status 
 
 static kith_status create(kith_table *t, uint64_t capacity) {
     if (!options_agree(t))
-        return KITH_E_OPTION;
+        return KITH_E_OPTION_FIT;
     kithi_cuckoo_table *c = kithi_allocate(&t->allocator, sizeof *c);
     if (c == NULL)
         return KITH_E_MEMORY;
