@@ -153,9 +153,9 @@ TEST(a_file_of_3_gib_is_refused_where_sizes_have_32_bits) {
     }
     remove_folder(&f);
     CHECK(made);
-    CHECK_STATUS(opened, KITH_E_TOO_LARGE);
-    CHECK_STATUS(read, KITH_E_TOO_LARGE);
-    CHECK_STATUS(store_opened, KITH_E_TOO_LARGE);
+    CHECK_STATUS(opened, KITH_E_ADDRESS);
+    CHECK_STATUS(read, KITH_E_ADDRESS);
+    CHECK_STATUS(store_opened, KITH_E_ADDRESS);
 }
 
 int main(int argc, char **argv) {
