@@ -29,3 +29,10 @@ argument_result argument_rate(const RedisModuleString *argument, double *rate) {
     *rate = r;
     return ARGUMENT_OK;
 }
+
+const char *argument_rate_or_error(const RedisModuleString *argument, double *rate) {
+    argument_result result = argument_rate(argument, rate);
+    return result == ARGUMENT_OK    ? NULL
+           : result == ARGUMENT_BAD ? "ERR bad error rate"
+                                    : "ERR error rate must be in the range (0.000000, 1.000000)";
+}

@@ -19,4 +19,7 @@ argument_result argument_number(const RedisModuleString *argument, long long lea
 /* Reads a rate: above 0 and below 1. */
 argument_result argument_rate(const RedisModuleString *argument, double *rate);
 
+/* The same, but returns NULL, or the error to reply with. */
+const char *argument_rate_or_error(const RedisModuleString *argument, double *rate);
+
 #endif

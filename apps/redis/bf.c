@@ -6,7 +6,6 @@
 #include "compat.h"
 #include "config.h"
 #include "items.h"
-#include "replicate.h"
 #include "words.h"
 
 #define MOST_CAPACITY (1 << 30)
@@ -42,23 +41,21 @@ static void set_growth(wanted *w, bool nonscaling) {
         w->expansion = 0;
 }
 
+#define NOT_CREATED "could not create filter"
+
 /* RedisBloom lowers rates to this, and so its layout must have them. */
 #define REDISBLOOM_MOST_RATE 0.25
 
 /* The same as create(), in RedisBloom's layout. */
 static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
-    value *v;
+    value *v = NULL;
     char rate[40];
     bool scaling = w->expansion != 0;
-    kith_status status = compat_create_bloom(w->rate > REDISBLOOM_MOST_RATE ? REDISBLOOM_MOST_RATE : w->rate,
-                                             (uint64_t)w->capacity, (uint32_t)w->growth, scaling,
-                                             keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, &v);
-    if (status != KITH_OK) {
-        (void)items_reply_creation(ctx, status, "could not create filter");
+    kith_status status =
+        compat_create_bloom(w->rate > REDISBLOOM_MOST_RATE ? REDISBLOOM_MOST_RATE : w->rate, (uint64_t)w->capacity,
+                            (uint32_t)w->growth, scaling, keys_most_bytes(ctx), &v);
+    if (!items_created(ctx, key, name, status, v, NOT_CREATED))
         return NULL;
-    }
-    keys_set(key, v);
-    (void)server.SignalModifiedKey(ctx, name);
     (void)snprintf(rate, sizeof rate, "%.17g", w->rate);
     /* Clients may not give both an expansion and NONSCALING, but they say exactly what was made. */
     if (scaling || w->growth == 0)
@@ -69,41 +66,28 @@ static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisM
     return v;
 }
 
-/* Creates a filter in a key, which is open for writing and empty, and replicates that. Commands of the primary and of
- * an AOF come from RedisBloom: kith itself sends KITH._CREATE instead. Returns NULL after an error reply. */
-static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
+/* The items_creator of BF.*. Commands of the primary and of an AOF come from RedisBloom: kith itself sends KITH._CREATE
+ * instead. */
+static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const void *wanted_filter) {
+    const wanted *w = wanted_filter;
     value_creation c = {.capacity = (uint64_t)w->capacity, .rate = w->rate};
-    value *v;
     if (config.compat == CONFIG_REDISBLOOM || keys_must_obey(ctx))
         return create_redisbloom(ctx, key, name, w);
     c.request.expansion = (uint32_t)w->expansion;
-    kith_status status = kith_hash_untrusted(&c.hash);
-    if (status == KITH_OK)
-        status = value_choose_bloom(&c);
-    if (status == KITH_OK)
-        status = value_create(&c, (uint64_t)config.max_filter_bytes, &v);
-    if (status != KITH_OK) {
-        (void)items_reply_creation(ctx, status, "could not create filter");
-        return NULL;
-    }
-    keys_set(key, v);
-    (void)server.SignalModifiedKey(ctx, name);
-    replicate_create(ctx, name, &c);
-    return v;
+    return items_create(ctx, key, name, value_choose_bloom(&c), &c, NOT_CREATED);
+}
+
+static items_target target(RedisModuleString *name, const wanted *w) {
+    return (items_target){COMMANDS_BF, name, create, w, "bf.add"};
 }
 
 /* ---- BF.RESERVE ---- */
 
 /* Reads error_rate and capacity. Returns NULL or the reply. */
 static const char *read_required(RedisModuleString **argv, bool as_redisbloom, wanted *w) {
-    switch (argument_rate(argv[2], &w->rate)) {
-    case ARGUMENT_BAD:
-        return "ERR bad error rate";
-    case ARGUMENT_RANGE:
-        return "ERR error rate must be in the range (0.000000, 1.000000)";
-    case ARGUMENT_OK:
-        break;
-    }
+    const char *error = argument_rate_or_error(argv[2], &w->rate);
+    if (error != NULL)
+        return error;
     switch (argument_number(argv[3], 1, most_capacity(as_redisbloom), &w->capacity)) {
     case ARGUMENT_BAD:
         return "ERR bad capacity";
@@ -144,64 +128,22 @@ int command_bf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     const char *error = read_reserve(argv, argc, keys_must_obey(ctx), &w);
     if (error != NULL)
         return server.ReplyWithError(ctx, error);
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
-    if (server.KeyType(key) != KEY_TYPE_EMPTY) {
-        (void)server.ReplyWithError(ctx, keys_any_value(key, COMMANDS_BF, &error) == NULL ? error : "ERR item exists");
-    } else {
-        value *v = create(ctx, key, argv[1], &w);
-        if (v != NULL) {
-            keys_changed(ctx, argv[1], v, "bf.reserve");
-            (void)server.ReplyWithSimpleString(ctx, "OK");
-        }
-    }
-    server.CloseKey(key);
-    return SERVER_OK;
+    return items_reserve(ctx, &(items_target){COMMANDS_BF, argv[1], create, &w, "bf.reserve"});
 }
 
 /* ---- BF.ADD, BF.MADD, BF.INSERT ---- */
 
-/* Returns the value of the key, which is created if it does not exist, or NULL after an error reply. */
-static value *value_or_new(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
-    const char *error;
-    value *v = keys_value(key, COMMANDS_BF, &error);
-    if (v != NULL)
-        return v;
-    if (server.KeyType(key) == KEY_TYPE_EMPTY)
-        return create(ctx, key, name, w);
-    (void)server.ReplyWithError(ctx, error);
-    return NULL;
-}
-
 int command_bf_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
     wanted w = defaults();
-    value *v = value_or_new(ctx, key, argv[1], &w);
-    if (v != NULL) {
-        bool was_new;
-        kith_status status = items_add(ctx, v, argv[2], &was_new);
-        if (was_new) {
-            (void)server.ReplicateVerbatim(ctx);
-            keys_changed(ctx, argv[1], v, "bf.add");
-        }
-        if (status == KITH_OK)
-            (void)server.ReplyWithBool(ctx, was_new);
-        else
-            (void)items_reply_failure(ctx, v, status, COMMANDS_BF);
-    }
-    server.CloseKey(key);
-    return SERVER_OK;
+    items_target to = target(argv[1], &w);
+    return items_add(ctx, &to, argv[2], false);
 }
 
 static int add_all(RedisModuleCtx *ctx, RedisModuleString *name, const wanted *w, RedisModuleString **items,
                    size_t count) {
-    items_batch batch = {.name = name, .items = items, .count = count, .command = "BF.MADD", .event = "bf.add"};
-    RedisModuleKey *key = server.OpenKey(ctx, name, KEY_READ | KEY_WRITE);
-    value *v = value_or_new(ctx, key, name, w);
-    if (v != NULL)
-        (void)items_add_all(ctx, v, &batch, COMMANDS_BF);
-    server.CloseKey(key);
-    return SERVER_OK;
+    items_target to = target(name, w);
+    return items_add_all(ctx, &to, &(items_batch){.items = items, .count = count, .command = "BF.MADD"});
 }
 
 int command_bf_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
@@ -276,19 +218,14 @@ int command_bf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     return items_mexists(ctx, argv, argc, COMMANDS_BF);
 }
 
+static void reply_card(RedisModuleCtx *ctx, value *v, void *context) {
+    (void)context;
+    (void)server.ReplyWithLongLong(ctx, v == NULL ? 0 : (long long)value_get_numbers(v).items);
+}
+
 int command_bf_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
-    if (key == NULL)
-        return server.ReplyWithLongLong(ctx, 0);
-    const char *error;
-    const value *v = keys_value(key, COMMANDS_BF, &error);
-    if (v == NULL)
-        (void)server.ReplyWithError(ctx, error);
-    else
-        (void)server.ReplyWithLongLong(ctx, (long long)value_get_numbers(v).items);
-    server.CloseKey(key);
-    return SERVER_OK;
+    return keys_read(ctx, argv[1], COMMANDS_BF, KEYS_ABSENT, reply_card, NULL);
 }
 
 /* ---- BF.INFO ---- */
@@ -312,14 +249,20 @@ static void reply_field(RedisModuleCtx *ctx, const value *v, int field) {
         (void)server.ReplyWithLongLong(ctx, (long long)numbers[field]);
 }
 
-static void reply_one_field(RedisModuleCtx *ctx, const value *v, int field) {
-    if ((server.GetContextFlags(ctx) & CONTEXT_RESP3) != 0) {
-        (void)server.ReplyWithMap(ctx, 1);
-        (void)server.ReplyWithSimpleString(ctx, fields[field].name);
-    } else {
+/* `context` is NULL, or the index of the only field. */
+static void reply_info(RedisModuleCtx *ctx, value *v, void *context) {
+    const int *one = context;
+    int from = one == NULL ? 0 : *one, to = one == NULL ? FIELDS : *one + 1;
+    bool named = one == NULL || (server.GetContextFlags(ctx) & CONTEXT_RESP3) != 0;
+    if (named)
+        (void)server.ReplyWithMap(ctx, to - from);
+    else
         (void)server.ReplyWithArray(ctx, 1);
+    for (int field = from; field < to; field++) {
+        if (named)
+            (void)server.ReplyWithSimpleString(ctx, fields[field].name);
+        reply_field(ctx, v, field);
     }
-    reply_field(ctx, v, field);
 }
 
 int command_bf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
@@ -330,22 +273,5 @@ int command_bf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         field++;
     if (field == FIELDS)
         return server.ReplyWithError(ctx, "Invalid information value");
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
-    if (key == NULL)
-        return server.ReplyWithError(ctx, ERROR_NOT_FOUND);
-    const char *error;
-    const value *v = keys_value(key, COMMANDS_BF, &error);
-    if (v == NULL) {
-        (void)server.ReplyWithError(ctx, error);
-    } else if (argc == 3) {
-        reply_one_field(ctx, v, field);
-    } else {
-        (void)server.ReplyWithMap(ctx, FIELDS);
-        for (field = 0; field < FIELDS; field++) {
-            (void)server.ReplyWithSimpleString(ctx, fields[field].name);
-            reply_field(ctx, v, field);
-        }
-    }
-    server.CloseKey(key);
-    return SERVER_OK;
+    return keys_read(ctx, argv[1], COMMANDS_BF, 0, reply_info, argc == 3 ? &field : NULL);
 }

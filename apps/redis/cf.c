@@ -6,7 +6,6 @@
 #include "compat.h"
 #include "config.h"
 #include "items.h"
-#include "replicate.h"
 #include "words.h"
 
 #define MOST_CAPACITY (1 << 30)
@@ -32,6 +31,8 @@ static bool is_capacity(RedisModuleCtx *ctx, long long capacity, long long bucke
     return capacity >= 2 * bucket_size && capacity <= MOST_CAPACITY;
 }
 
+#define NOT_CREATED "Could not create filter"
+
 /* The same as create(), in RedisBloom's layout. */
 static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
     value_request r = {
@@ -39,48 +40,31 @@ static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisM
         .bucket_size = (uint32_t)(w->bucket_size != 0 ? w->bucket_size : config.cf_bucket_size),
         .max_iterations = (uint32_t)w->max_iterations,
     };
-    value *v;
+    value *v = NULL;
     if (!is_capacity(ctx, w->capacity, r.bucket_size)) {
         (void)server.ReplyWithError(ctx, "ERR Could not create filter: the capacity must be at least 2 * the bucket "
                                          "size (kith.cf-initial-size and kith.cf-bucket-size)");
         return NULL;
     }
-    kith_status status = compat_create_cuckoo((uint64_t)w->capacity, &r,
-                                              keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, &v);
-    if (status != KITH_OK) {
-        (void)items_reply_creation(ctx, status, "Could not create filter");
+    kith_status status = compat_create_cuckoo((uint64_t)w->capacity, &r, keys_most_bytes(ctx), &v);
+    if (!items_created(ctx, key, name, status, v, NOT_CREATED))
         return NULL;
-    }
-    keys_set(key, v);
-    (void)server.SignalModifiedKey(ctx, name);
     (void)server.Replicate(ctx, "CF.RESERVE", "slclclcl", name, w->capacity, "BUCKETSIZE", (long long)r.bucket_size,
                            "MAXITERATIONS", (long long)r.max_iterations, "EXPANSION", (long long)r.expansion);
     return v;
 }
 
-/* Creates a filter in a key, which is open for writing and empty, and replicates that. Commands of the primary and of
- * an AOF come from RedisBloom: kith itself sends KITH._CREATE instead. Returns NULL after an error reply. */
-static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
+/* The items_creator of CF.*. Commands of the primary and of an AOF come from RedisBloom: kith itself sends KITH._CREATE
+ * instead. */
+static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const void *wanted_filter) {
+    const wanted *w = wanted_filter;
     value_creation c = {.capacity = (uint64_t)w->capacity, .rate = w->rate};
-    value *v;
     if (config.compat == CONFIG_REDISBLOOM || keys_must_obey(ctx))
         return create_redisbloom(ctx, key, name, w);
     c.request.expansion = (uint32_t)(w->expansion >= 0 ? w->expansion : config_cf_expansion(false));
     c.request.bucket_size = (uint32_t)(w->bucket_size != 0 ? w->bucket_size : config.cf_bucket_size);
     c.request.max_iterations = (uint32_t)w->max_iterations;
-    kith_status status = kith_hash_untrusted(&c.hash);
-    if (status == KITH_OK)
-        status = value_choose_cuckoo(&c, (unsigned)w->bucket_size);
-    if (status == KITH_OK)
-        status = value_create(&c, (uint64_t)config.max_filter_bytes, &v);
-    if (status != KITH_OK) {
-        (void)items_reply_creation(ctx, status, "Could not create filter");
-        return NULL;
-    }
-    keys_set(key, v);
-    (void)server.SignalModifiedKey(ctx, name);
-    replicate_create(ctx, name, &c);
-    return v;
+    return items_create(ctx, key, name, value_choose_cuckoo(&c, (unsigned)w->bucket_size), &c, NOT_CREATED);
 }
 
 /* ---- CF.RESERVE ---- */
@@ -156,60 +140,16 @@ static bool read_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
 
 int command_cf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     wanted w = defaults();
-    const char *error;
     if (!read_reserve(ctx, argv, argc, &w))
         return SERVER_OK;
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
-    if (server.KeyType(key) != KEY_TYPE_EMPTY) {
-        (void)server.ReplyWithError(ctx, keys_any_value(key, COMMANDS_CF, &error) == NULL ? error : "ERR item exists");
-    } else {
-        value *v = create(ctx, key, argv[1], &w);
-        if (v != NULL) {
-            keys_changed(ctx, argv[1], v, "cf.reserve");
-            (void)server.ReplyWithSimpleString(ctx, "OK");
-        }
-    }
-    server.CloseKey(key);
-    return SERVER_OK;
+    return items_reserve(ctx, &(items_target){COMMANDS_CF, argv[1], create, &w, "cf.reserve"});
 }
 
 /* ---- CF.ADD, CF.ADDNX, CF.INSERT, CF.INSERTNX ---- */
 
-/* Returns the value of the key, or NULL after an error reply. If the key does not exist, it is created with *w, unless
- * that is NULL. */
-static value *value_or_new(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
-    const char *error;
-    value *v = keys_value(key, COMMANDS_CF, &error);
-    if (v != NULL)
-        return v;
-    bool absent = server.KeyType(key) == KEY_TYPE_EMPTY;
-    if (absent && w != NULL)
-        return create(ctx, key, name, w);
-    (void)server.ReplyWithError(ctx, absent ? ERROR_NOT_FOUND : error);
-    return NULL;
-}
-
 static int add(RedisModuleCtx *ctx, RedisModuleString **argv, bool only_new) {
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
     wanted w = defaults();
-    value *v = value_or_new(ctx, key, argv[1], &w);
-    if (v != NULL) {
-        bool was_new;
-        kith_status status = KITH_OK;
-        bool has = only_new && items_has(v, argv[2]);
-        if (!has)
-            status = items_add(ctx, v, argv[2], &was_new);
-        if (status == KITH_OK && !has) {
-            (void)server.ReplicateVerbatim(ctx);
-            keys_changed(ctx, argv[1], v, "cf.add");
-        }
-        if (status == KITH_OK)
-            (void)server.ReplyWithBool(ctx, !has);
-        else
-            (void)items_reply_failure(ctx, v, status, COMMANDS_CF);
-    }
-    server.CloseKey(key);
-    return SERVER_OK;
+    return items_add(ctx, &(items_target){COMMANDS_CF, argv[1], create, &w, "cf.add"}, argv[2], only_new);
 }
 
 int command_cf_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
@@ -255,21 +195,15 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool 
         return server.ReplyWithError(ctx, error);
     if (items >= argc)
         return server.WrongArity(ctx);
-    items_batch batch = {.name = argv[1],
-                         .items = argv + items,
-                         .count = (size_t)(argc - items),
-                         .only_new = only_new,
-                         .full_is_number = true,
-                         .numbers = only_new,
-                         .command = "CF.INSERT",
-                         .words = {"NOCREATE", "ITEMS"},
-                         .event = "cf.add"};
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
-    value *v = value_or_new(ctx, key, argv[1], may_create ? &w : NULL);
-    if (v != NULL)
-        (void)items_add_all(ctx, v, &batch, COMMANDS_CF);
-    server.CloseKey(key);
-    return SERVER_OK;
+    items_target to = {COMMANDS_CF, argv[1], may_create ? create : NULL, &w, "cf.add"};
+    return items_add_all(ctx, &to,
+                         &(items_batch){.items = argv + items,
+                                        .count = (size_t)(argc - items),
+                                        .only_new = only_new,
+                                        .full_is_number = true,
+                                        .numbers = only_new,
+                                        .command = "CF.INSERT",
+                                        .words = {"NOCREATE", "ITEMS"}});
 }
 
 int command_cf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
@@ -325,32 +259,21 @@ int command_cf_compact(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
 
 /* ---- CF.INFO ---- */
 
-static void reply_pair(RedisModuleCtx *ctx, const char *name, uint64_t number) {
-    (void)server.ReplyWithSimpleString(ctx, name);
-    (void)server.ReplyWithLongLong(ctx, (long long)number);
+static void reply_info(RedisModuleCtx *ctx, value *v, void *context) {
+    (void)context;
+    value_numbers n = value_get_numbers(v);
+    (void)server.ReplyWithMap(ctx, 8);
+    items_reply_number(ctx, "Size", n.size);
+    items_reply_number(ctx, "Number of buckets", n.buckets);
+    items_reply_number(ctx, "Number of filters", n.layers);
+    items_reply_number(ctx, "Number of items inserted", n.items);
+    items_reply_number(ctx, "Number of items deleted", n.deleted);
+    items_reply_number(ctx, "Bucket size", n.bucket_size);
+    items_reply_number(ctx, "Expansion rate", n.expansion);
+    items_reply_number(ctx, "Max iterations", n.max_iterations);
 }
 
 int command_cf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
-    if (key == NULL)
-        return server.ReplyWithError(ctx, ERROR_NOT_FOUND);
-    const char *error;
-    const value *v = keys_value(key, COMMANDS_CF, &error);
-    if (v == NULL) {
-        (void)server.ReplyWithError(ctx, error);
-    } else {
-        value_numbers n = value_get_numbers(v);
-        (void)server.ReplyWithMap(ctx, 8);
-        reply_pair(ctx, "Size", n.size);
-        reply_pair(ctx, "Number of buckets", n.buckets);
-        reply_pair(ctx, "Number of filters", n.layers);
-        reply_pair(ctx, "Number of items inserted", n.items);
-        reply_pair(ctx, "Number of items deleted", n.deleted);
-        reply_pair(ctx, "Bucket size", n.bucket_size);
-        reply_pair(ctx, "Expansion rate", n.expansion);
-        reply_pair(ctx, "Max iterations", n.max_iterations);
-    }
-    server.CloseKey(key);
-    return SERVER_OK;
+    return keys_read(ctx, argv[1], COMMANDS_CF, 0, reply_info, NULL);
 }

@@ -3,7 +3,6 @@
 
 #include "chunks.h"
 #include "compat.h"
-#include "config.h"
 #include "memory.h"
 
 /* A dump in RedisBloom's format has RedisBloom's cursors, 1 + offset, so that RedisBloom can load it; there is no room
@@ -51,8 +50,7 @@ static value *load_header(RedisModuleCtx *ctx, RedisModuleKey *key, const char *
         (void)server.ReplyWithError(ctx, error);
         return NULL;
     }
-    uint64_t most = keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes;
-    switch (compat_load_header(set == COMMANDS_CF, data, bytes, most, &v)) {
+    switch (compat_load_header(set == COMMANDS_CF, data, bytes, keys_most_bytes(ctx), &v)) {
     case KITH_OK:
         keys_set(key, v);
         return v;

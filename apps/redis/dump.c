@@ -54,7 +54,19 @@ static long long cursor_of(const value *v, uint64_t chunk) {
     return (long long)(v->version << CURSOR_BITS | chunk);
 }
 
-static void scan_dump(RedisModuleCtx *ctx, value *v, long long cursor, command_set set) {
+/* What SCANDUMP gets. */
+typedef struct scan {
+    command_set set;
+    long long cursor;
+} scan;
+
+static void scan_dump(RedisModuleCtx *ctx, value *v, void *context) {
+    const scan *s = context;
+    long long cursor = s->cursor;
+    if (v->state == VALUE_REDISBLOOM) {
+        compat_scan_dump(ctx, v, cursor, s->set);
+        return;
+    }
     uint64_t chunk, total = PRELUDE_BYTES + kith_filter_file_bytes(v->filter);
     const char *error = read_cursor(cursor, v, &chunk);
     if (error == NULL && total > CHUNK_BYTES << CURSOR_BITS)
@@ -71,29 +83,17 @@ static void scan_dump(RedisModuleCtx *ctx, value *v, long long cursor, command_s
         return;
     }
     (void)server.ReplyWithLongLong(ctx, 0);
-    if (set == COMMANDS_CF)
+    if (s->set == COMMANDS_CF)
         (void)server.ReplyWithNull(ctx);
     else
         (void)server.ReplyWithStringBuffer(ctx, "", 0);
 }
 
 static int command_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set, const char *bad_number) {
-    long long cursor;
-    if (argument_number(argv[2], 0, MOST_CURSOR, &cursor) != ARGUMENT_OK)
+    scan s = {.set = set};
+    if (argument_number(argv[2], 0, MOST_CURSOR, &s.cursor) != ARGUMENT_OK)
         return server.ReplyWithError(ctx, bad_number);
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
-    if (key == NULL)
-        return server.ReplyWithError(ctx, ERROR_NOT_FOUND);
-    const char *error;
-    value *v = keys_value(key, set, &error);
-    if (v == NULL)
-        (void)server.ReplyWithError(ctx, error);
-    else if (v->state == VALUE_REDISBLOOM)
-        compat_scan_dump(ctx, v, cursor, set);
-    else
-        scan_dump(ctx, v, cursor, set);
-    server.CloseKey(key);
-    return SERVER_OK;
+    return keys_read(ctx, argv[1], set, 0, scan_dump, &s);
 }
 
 int command_bf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
@@ -106,7 +106,8 @@ int command_cf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return command_scandump(ctx, argv, COMMANDS_CF, "Invalid position");
 }
 
-static void dump(RedisModuleCtx *ctx, value *v, long long cursor) {
+static void dump(RedisModuleCtx *ctx, value *v, void *context) {
+    long long cursor = *(const long long *)context;
     uint64_t chunk, total = kith_filter_file_bytes(v->filter);
     const char *error = read_cursor(cursor, v, &chunk);
     uint64_t offset = chunk * CHUNK_BYTES;
@@ -128,15 +129,5 @@ int command_kith_dump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     long long cursor;
     if (argument_number(argv[2], 0, MOST_CURSOR, &cursor) != ARGUMENT_OK)
         return server.ReplyWithError(ctx, "ERR the cursor must be a number from 0 to 9007199254740991");
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
-    if (key == NULL)
-        return server.ReplyWithError(ctx, ERROR_NOT_FOUND);
-    const char *error;
-    value *v = keys_value(key, COMMANDS_KITH, &error);
-    if (v == NULL)
-        (void)server.ReplyWithError(ctx, error);
-    else
-        dump(ctx, v, cursor);
-    server.CloseKey(key);
-    return SERVER_OK;
+    return keys_read(ctx, argv[1], COMMANDS_KITH, 0, dump, &cursor);
 }

@@ -7,125 +7,70 @@
 #include <stdio.h>
 
 #include "config.h"
+#include "replicate.h"
 
 /* ---- lookups ---- */
 
-bool items_has(const value *v, const RedisModuleString *item) {
+static bool has(const value *v, const RedisModuleString *item) {
     size_t bytes;
     const char *at = server.StringPtrLen(item, &bytes);
     return value_has(v, at, bytes);
 }
 
-int items_exists(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set) {
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
-    if (key == NULL)
-        return server.ReplyWithBool(ctx, 0);
-    const char *error;
-    const value *v = keys_value(key, set, &error);
-    if (v == NULL) {
-        (void)server.ReplyWithError(ctx, error);
-    } else {
-        (void)server.ReplyWithBool(ctx, items_has(v, argv[2]));
-    }
-    server.CloseKey(key);
-    return SERVER_OK;
+static void reply_exists(RedisModuleCtx *ctx, value *v, void *item) {
+    (void)server.ReplyWithBool(ctx, v != NULL && has(v, item));
 }
+
+int items_exists(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set) {
+    return keys_read(ctx, argv[1], set, KEYS_ABSENT, reply_exists, argv[2]);
+}
+
+typedef struct lookups {
+    RedisModuleString **items;
+    size_t count;
+} lookups;
 
 /* Enough to hide the latency of memory, and to hash eight keys at a time. */
 #define GROUP 128
 
-static void reply_group(RedisModuleCtx *ctx, const value *v, RedisModuleString **items, size_t count) {
-    kith_key keys[GROUP];
-    uint64_t found[GROUP / 64];
-    for (size_t i = 0; i < count; i++)
-        keys[i].bytes = server.StringPtrLen(items[i], &keys[i].byte_count);
-    value_has_many(v, keys, count, found);
-    for (size_t i = 0; i < count; i++)
-        (void)server.ReplyWithBool(ctx, kith_bitmap_get(found, i));
+static void reply_mexists(RedisModuleCtx *ctx, value *v, void *context) {
+    const lookups *l = context;
+    (void)server.ReplyWithArray(ctx, (long)l->count);
+    for (size_t at = 0; at < l->count; at += GROUP) {
+        kith_key keys[GROUP];
+        uint64_t found[GROUP / 64] = {0};
+        size_t here = l->count - at < GROUP ? l->count - at : GROUP;
+        for (size_t i = 0; v != NULL && i < here; i++)
+            keys[i].bytes = server.StringPtrLen(l->items[at + i], &keys[i].byte_count);
+        if (v != NULL)
+            value_has_many(v, keys, here, found);
+        for (size_t i = 0; i < here; i++)
+            (void)server.ReplyWithBool(ctx, kith_bitmap_get(found, i));
+    }
 }
 
 int items_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, command_set set) {
-    size_t count = (size_t)argc - 2;
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
-    const char *error;
-    const value *v = key == NULL ? NULL : keys_value(key, set, &error);
-    if (key != NULL && v == NULL) {
-        server.CloseKey(key);
-        return server.ReplyWithError(ctx, error);
-    }
-    (void)server.ReplyWithArray(ctx, (long)count);
-    for (size_t at = 0; at < count; at += GROUP) {
-        size_t here = count - at < GROUP ? count - at : GROUP;
-        if (v != NULL)
-            reply_group(ctx, v, argv + 2 + at, here);
-        else
-            for (size_t i = 0; i < here; i++)
-                (void)server.ReplyWithBool(ctx, 0);
-    }
-    if (key != NULL)
-        server.CloseKey(key);
-    return SERVER_OK;
+    lookups l = {argv + 2, (size_t)argc - 2};
+    return keys_read(ctx, argv[1], set, KEYS_ABSENT, reply_mexists, &l);
+}
+
+static void reply_count(RedisModuleCtx *ctx, value *v, void *item) {
+    size_t bytes;
+    const char *at = server.StringPtrLen(item, &bytes);
+    (void)server.ReplyWithLongLong(ctx, v == NULL ? 0 : (long long)value_copies(v, at, bytes));
 }
 
 int items_count(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set) {
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
-    if (key == NULL)
-        return server.ReplyWithLongLong(ctx, 0);
-    const char *error;
-    const value *v = keys_value(key, set, &error);
-    if (v == NULL) {
-        (void)server.ReplyWithError(ctx, error);
-    } else {
-        size_t bytes;
-        const char *item = server.StringPtrLen(argv[2], &bytes);
-        (void)server.ReplyWithLongLong(ctx, (long long)value_copies(v, item, bytes));
-    }
-    server.CloseKey(key);
-    return SERVER_OK;
+    return keys_read(ctx, argv[1], set, KEYS_ABSENT, reply_count, argv[2]);
 }
 
-/* ---- removals ---- */
-
-int items_delete(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set, const char *absent,
-                 const char *event) {
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
-    const char *error;
-    value *v = keys_value(key, set, &error);
-    if (v == NULL) {
-        (void)server.ReplyWithError(ctx, server.KeyType(key) == KEY_TYPE_EMPTY ? absent : error);
-    } else {
-        size_t bytes;
-        const char *item = server.StringPtrLen(argv[2], &bytes);
-        kith_status status = value_remove(v, item, bytes);
-        if (status == KITH_OK) {
-            (void)server.ReplicateVerbatim(ctx);
-            keys_changed(ctx, argv[1], v, event);
-        }
-        if (status == KITH_OK || status == KITH_E_ABSENT)
-            (void)server.ReplyWithBool(ctx, status == KITH_OK);
-        else if (status == KITH_E_UNSUPPORTED)
-            (void)server.ReplyWithError(ctx, "ERR this filter does not support deletion");
-        else
-            (void)items_reply_failure(ctx, v, status, set);
-    }
-    server.CloseKey(key);
-    return SERVER_OK;
+void items_reply_number(RedisModuleCtx *ctx, const char *name, uint64_t number) {
+    (void)server.ReplyWithSimpleString(ctx, name);
+    (void)server.ReplyWithLongLong(ctx, (long long)number);
 }
 
-/* ---- additions ---- */
-
-kith_status items_add(RedisModuleCtx *ctx, value *v, const RedisModuleString *item, bool *was_new) {
-    size_t bytes;
-    const char *at = server.StringPtrLen(item, &bytes);
-    const value_limits limits = {(uint64_t)config.max_filter_bytes,
-                                 v->removes ? (uint64_t)config.cf_max_expansions : 0};
-    kith_status status = value_add(v, at, bytes, limits, was_new);
-    if ((status == KITH_E_TOO_LARGE || status == KITH_E_FULL) && keys_must_obey(ctx))
-        status = value_add(v, at, bytes, (value_limits){0, 0}, was_new);
-    return status;
-}
-
-int items_reply_failure(RedisModuleCtx *ctx, const value *v, kith_status status, command_set set) {
+/* Replies with the error of an add or a removal that failed. */
+static int reply_failure(RedisModuleCtx *ctx, const value *v, kith_status status, command_set set) {
     char text[300];
     switch (status) {
     case KITH_E_FULL:
@@ -154,6 +99,138 @@ int items_reply_failure(RedisModuleCtx *ctx, const value *v, kith_status status,
     }
 }
 
+/* ---- removals ---- */
+
+int items_delete(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set, const char *absent,
+                 const char *event) {
+    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
+    const char *error;
+    value *v = keys_value(key, set, &error);
+    if (v == NULL) {
+        (void)server.ReplyWithError(ctx, server.KeyType(key) == KEY_TYPE_EMPTY ? absent : error);
+    } else {
+        size_t bytes;
+        const char *item = server.StringPtrLen(argv[2], &bytes);
+        kith_status status = value_remove(v, item, bytes);
+        if (status == KITH_OK) {
+            (void)server.ReplicateVerbatim(ctx);
+            keys_changed(ctx, argv[1], v, event);
+        }
+        if (status == KITH_OK || status == KITH_E_ABSENT)
+            (void)server.ReplyWithBool(ctx, status == KITH_OK);
+        else if (status == KITH_E_UNSUPPORTED)
+            (void)server.ReplyWithError(ctx, "ERR this filter does not support deletion");
+        else
+            (void)reply_failure(ctx, v, status, set);
+    }
+    server.CloseKey(key);
+    return SERVER_OK;
+}
+
+/* ---- creations ---- */
+
+static int reply_not_created(RedisModuleCtx *ctx, kith_status status, const char *name) {
+    char text[300];
+    if (status == KITH_E_MEMORY)
+        return server.ReplyWithError(ctx, "ERR Insufficient memory to create filter");
+    if (status == KITH_E_TOO_LARGE)
+        (void)snprintf(text, sizeof text, "ERR %s: it would be larger than kith.max-filter-bytes (%lld)", name,
+                       config.max_filter_bytes);
+    else
+        (void)snprintf(text, sizeof text, "ERR %s: %s", name, kith_status_text(status));
+    return server.ReplyWithError(ctx, text);
+}
+
+bool items_created(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, kith_status status, value *v,
+                   const char *text) {
+    if (status != KITH_OK) {
+        (void)reply_not_created(ctx, status, text);
+        return false;
+    }
+    keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
+    return true;
+}
+
+value *items_create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, kith_status chosen,
+                    value_creation *c, const char *text) {
+    value *v = NULL;
+    kith_status status = chosen == KITH_OK ? kith_hash_untrusted(&c->hash) : chosen;
+    if (status == KITH_OK)
+        status = value_create(c, (uint64_t)config.max_filter_bytes, &v);
+    if (!items_created(ctx, key, name, status, v, text))
+        return NULL;
+    replicate_create(ctx, name, c);
+    return v;
+}
+
+int items_reserve(RedisModuleCtx *ctx, const items_target *to) {
+    RedisModuleKey *key = server.OpenKey(ctx, to->name, KEY_READ | KEY_WRITE);
+    const char *error = "ERR item exists";
+    if (server.KeyType(key) != KEY_TYPE_EMPTY) {
+        (void)keys_any_value(key, to->set, &error);
+        (void)server.ReplyWithError(ctx, error);
+    } else {
+        value *v = to->create(ctx, key, to->name, to->wanted);
+        if (v != NULL) {
+            keys_changed(ctx, to->name, v, to->event);
+            (void)server.ReplyWithSimpleString(ctx, "OK");
+        }
+    }
+    server.CloseKey(key);
+    return SERVER_OK;
+}
+
+/* ---- additions ---- */
+
+/* Opens the key of an addition. Returns its value, which is created if it does not exist, or NULL after an error
+ * reply. */
+static value *open_target(RedisModuleCtx *ctx, const items_target *to, RedisModuleKey **key) {
+    *key = server.OpenKey(ctx, to->name, KEY_READ | KEY_WRITE);
+    bool absent = server.KeyType(*key) == KEY_TYPE_EMPTY;
+    if (absent && to->create != NULL)
+        return to->create(ctx, *key, to->name, to->wanted);
+    const char *error;
+    value *v = keys_value(*key, to->set, &error);
+    if (v == NULL)
+        (void)server.ReplyWithError(ctx, absent ? ERROR_NOT_FOUND : error);
+    return v;
+}
+
+/* Adds an item to a filter. Limits do not apply to commands of the primary and of an AOF. Sets *changed to whether the
+ * filter has changed. Returns the codes of kith_filter_add(). */
+static kith_status add(RedisModuleCtx *ctx, value *v, const RedisModuleString *item, bool *changed) {
+    size_t bytes;
+    const char *at = server.StringPtrLen(item, &bytes);
+    const value_limits limits = {(uint64_t)config.max_filter_bytes,
+                                 v->removes ? (uint64_t)config.cf_max_expansions : 0};
+    bool was_new;
+    kith_status status = value_add(v, at, bytes, limits, &was_new);
+    if ((status == KITH_E_TOO_LARGE || status == KITH_E_FULL) && keys_must_obey(ctx))
+        status = value_add(v, at, bytes, (value_limits){0, 0}, &was_new);
+    *changed = status == KITH_OK && (was_new || v->removes);
+    return status;
+}
+
+int items_add(RedisModuleCtx *ctx, const items_target *to, RedisModuleString *item, bool only_new) {
+    RedisModuleKey *key;
+    value *v = open_target(ctx, to, &key);
+    if (v != NULL) {
+        bool changed = false;
+        kith_status status = only_new && has(v, item) ? KITH_OK : add(ctx, v, item, &changed);
+        if (changed) {
+            (void)server.ReplicateVerbatim(ctx);
+            keys_changed(ctx, to->name, v, to->event);
+        }
+        if (status == KITH_OK)
+            (void)server.ReplyWithBool(ctx, changed);
+        else
+            (void)reply_failure(ctx, v, status, to->set);
+    }
+    server.CloseKey(key);
+    return SERVER_OK;
+}
+
 static void reply_added(RedisModuleCtx *ctx, const items_batch *batch, int result) {
     if (batch->numbers)
         (void)server.ReplyWithLongLong(ctx, result);
@@ -169,32 +246,20 @@ static void reply_full(RedisModuleCtx *ctx, const items_batch *batch) {
         (void)server.ReplyWithLongLong(ctx, -1);
 }
 
-static void replicate_items(RedisModuleCtx *ctx, const items_batch *batch, RedisModuleString **accepted, size_t count) {
-    if (batch->words[0] == NULL)
-        (void)server.Replicate(ctx, batch->command, "sv", batch->name, accepted, count);
-    else
-        (void)server.Replicate(ctx, batch->command, "sccv", batch->name, batch->words[0], batch->words[1], accepted,
-                               count);
-}
-
 static bool is_full(kith_status status) {
     return status == KITH_E_FULL || status == KITH_E_TOO_LARGE || status == KITH_E_MEMORY;
 }
 
-int items_add_all(RedisModuleCtx *ctx, value *v, const items_batch *batch, command_set set) {
-    RedisModuleString **accepted = server.TryAlloc(batch->count * sizeof *accepted);
-    if (accepted == NULL)
-        return server.ReplyWithError(ctx, "ERR Insufficient memory");
+/* Adds the items, and replies with one element for each. Moves those that were accepted to `accepted`, and returns how
+ * many there are. */
+static size_t add_each(RedisModuleCtx *ctx, value *v, const items_batch *batch, command_set set,
+                       RedisModuleString **accepted) {
     size_t accepted_count = 0;
     (void)server.ReplyWithArray(ctx, (long)batch->count);
     for (size_t i = 0; i < batch->count; i++) {
-        if (batch->only_new && items_has(v, batch->items[i])) {
-            reply_added(ctx, batch, 0);
-            continue;
-        }
-        bool was_new;
-        kith_status status = items_add(ctx, v, batch->items[i], &was_new);
-        bool changed = status == KITH_OK && (was_new || v->removes);
+        bool changed = false;
+        kith_status status =
+            batch->only_new && has(v, batch->items[i]) ? KITH_OK : add(ctx, v, batch->items[i], &changed);
         if (changed)
             accepted[accepted_count++] = batch->items[i];
         if (status == KITH_OK)
@@ -202,24 +267,26 @@ int items_add_all(RedisModuleCtx *ctx, value *v, const items_batch *batch, comma
         else if (batch->full_is_number && is_full(status))
             reply_full(ctx, batch);
         else
-            (void)items_reply_failure(ctx, v, status, set);
+            (void)reply_failure(ctx, v, status, set);
     }
-    if (accepted_count > 0) {
-        replicate_items(ctx, batch, accepted, accepted_count);
-        keys_changed(ctx, batch->name, v, batch->event);
-    }
-    server.Free(accepted);
-    return SERVER_OK;
+    return accepted_count;
 }
 
-int items_reply_creation(RedisModuleCtx *ctx, kith_status status, const char *name) {
-    char text[300];
-    if (status == KITH_E_MEMORY)
-        return server.ReplyWithError(ctx, "ERR Insufficient memory to create filter");
-    if (status == KITH_E_TOO_LARGE)
-        (void)snprintf(text, sizeof text, "ERR %s: it would be larger than kith.max-filter-bytes (%lld)", name,
-                       config.max_filter_bytes);
-    else
-        (void)snprintf(text, sizeof text, "ERR %s: %s", name, kith_status_text(status));
-    return server.ReplyWithError(ctx, text);
+int items_add_all(RedisModuleCtx *ctx, const items_target *to, const items_batch *batch) {
+    RedisModuleKey *key;
+    value *v = open_target(ctx, to, &key);
+    RedisModuleString **accepted = v == NULL ? NULL : server.TryAlloc(batch->count * sizeof *accepted);
+    if (v != NULL && accepted == NULL)
+        (void)server.ReplyWithError(ctx, "ERR Insufficient memory");
+    size_t count = accepted == NULL ? 0 : add_each(ctx, v, batch, to->set, accepted);
+    if (count > 0 && batch->words[0] == NULL)
+        (void)server.Replicate(ctx, batch->command, "sv", to->name, accepted, count);
+    else if (count > 0)
+        (void)server.Replicate(ctx, batch->command, "sccv", to->name, batch->words[0], batch->words[1], accepted,
+                               count);
+    if (count > 0)
+        keys_changed(ctx, to->name, v, to->event);
+    server.Free(accepted);
+    server.CloseKey(key);
+    return SERVER_OK;
 }

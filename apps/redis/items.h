@@ -15,19 +15,36 @@ int items_count(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set);
 /* DEL key item: 1 or 0 (RESP3: a boolean). `absent` is the error if there is no such key. */
 int items_delete(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set, const char *absent, const char *event);
 
-/* Returns true if the item may be in the filter. */
-bool items_has(const value *v, const RedisModuleString *item);
+/* Creates a filter in a key, which is open for writing and empty, and replicates that. Returns NULL after an error
+ * reply. */
+typedef value *(*items_creator)(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const void *wanted);
 
-/* Adds an item to a filter. Limits do not apply to commands of the primary and of an AOF. Returns the codes of
- * kith_filter_add(). */
-KITH_MUST_USE kith_status items_add(RedisModuleCtx *ctx, value *v, const RedisModuleString *item, bool *was_new);
+/* The key that a command adds to. */
+typedef struct items_target {
+    command_set set;
+    RedisModuleString *name;
+    items_creator create; /* called if the key does not exist. NULL: then it is an error */
+    const void *wanted;   /* for create() */
+    const char *event;
+} items_target;
 
-/* Replies with the error of an add or a removal that failed. */
-int items_reply_failure(RedisModuleCtx *ctx, const value *v, kith_status status, command_set set);
+/* RESERVE: creates a filter in a key that does not exist. */
+int items_reserve(RedisModuleCtx *ctx, const items_target *to);
+
+/* Puts a value into a key of items_creator, if `status` says that it was made; otherwise replies with an error, which
+ * begins with `text`, and returns false. */
+bool items_created(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, kith_status status, value *v,
+                   const char *text);
+
+/* Does what items_creator does with a creation without a hash. `chosen` is whether its kind could be chosen. */
+value *items_create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, kith_status chosen,
+                    value_creation *c, const char *text);
+
+/* ADD key item: replies with whether the item was added. If `only_new`, it is not if the filter has it. */
+int items_add(RedisModuleCtx *ctx, const items_target *to, RedisModuleString *item, bool only_new);
 
 /* Adds several items, replies with one element for each, and replicates those that were accepted. */
 typedef struct items_batch {
-    RedisModuleString *name; /* of the key */
     RedisModuleString **items;
     size_t count;
     bool only_new;       /* do not add items that the filter has */
@@ -35,12 +52,11 @@ typedef struct items_batch {
     bool numbers;        /* integers in both protocols */
     const char *command; /* replicated as: command key [words] item… */
     const char *words[2];
-    const char *event;
 } items_batch;
 
-int items_add_all(RedisModuleCtx *ctx, value *v, const items_batch *batch, command_set set);
+int items_add_all(RedisModuleCtx *ctx, const items_target *to, const items_batch *batch);
 
-/* Replies with the error of a creation that failed. `name` is the beginning of the text. */
-int items_reply_creation(RedisModuleCtx *ctx, kith_status status, const char *name);
+/* A pair of an INFO. */
+void items_reply_number(RedisModuleCtx *ctx, const char *name, uint64_t number);
 
 #endif

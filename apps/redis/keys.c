@@ -6,6 +6,7 @@
 #include "chunks.h"
 #include "compat.h"
 #include "compat_rdb.h"
+#include "config.h"
 #include "memory.h"
 #include "rdb.h"
 
@@ -152,8 +153,28 @@ value *keys_value(RedisModuleKey *key, command_set set, const char **error) {
     return NULL;
 }
 
+int keys_read(RedisModuleCtx *ctx, RedisModuleString *name, command_set set, unsigned accepts,
+              void (*reply)(RedisModuleCtx *ctx, value *v, void *context), void *context) {
+    RedisModuleKey *key = server.OpenKey(ctx, name, KEY_READ);
+    const char *error = ERROR_NOT_FOUND;
+    value *v = NULL;
+    if (key != NULL)
+        v = (accepts & KEYS_LOADING) != 0 ? keys_any_value(key, set, &error) : keys_value(key, set, &error);
+    if (v != NULL || (key == NULL && (accepts & KEYS_ABSENT) != 0))
+        reply(ctx, v, context);
+    else
+        (void)server.ReplyWithError(ctx, error);
+    if (key != NULL)
+        server.CloseKey(key);
+    return SERVER_OK;
+}
+
 bool keys_must_obey(RedisModuleCtx *ctx) {
     return (server.GetContextFlags(ctx) & (CONTEXT_REPLICATED | CONTEXT_LOADING)) != 0;
+}
+
+uint64_t keys_most_bytes(RedisModuleCtx *ctx) {
+    return keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes;
 }
 
 void keys_set(RedisModuleKey *key, value *v) {

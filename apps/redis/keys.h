@@ -25,9 +25,22 @@ value *keys_value(RedisModuleKey *key, command_set set, const char **error);
 /* Like keys_value(), but returns half-loaded values as well. */
 value *keys_any_value(RedisModuleKey *key, command_set set, const char **error);
 
+/* What keys_read() accepts besides the value of a key that is complete. */
+enum {
+    KEYS_ABSENT = 1,  /* no such key: reply() is called with NULL */
+    KEYS_LOADING = 2, /* half-loaded values */
+};
+
+/* Opens a key for reading and calls reply() with its value, or replies with an error. */
+int keys_read(RedisModuleCtx *ctx, RedisModuleString *name, command_set set, unsigned accepts,
+              void (*reply)(RedisModuleCtx *ctx, value *v, void *context), void *context);
+
 /* Returns true if the command comes from the primary or from an AOF: it must then be carried out as it is, and limits
  * do not apply. */
 bool keys_must_obey(RedisModuleCtx *ctx);
+
+/* The most bytes of a filter that the command may create; 0: no limit. */
+uint64_t keys_most_bytes(RedisModuleCtx *ctx);
 
 /* Puts a new value into a key, which is open for writing. The type follows from the value. */
 void keys_set(RedisModuleKey *key, value *v);

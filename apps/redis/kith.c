@@ -13,44 +13,14 @@
 
 /* ---- items ---- */
 
-/* Returns the value of the key, or NULL after an error reply. */
-static value *existing(RedisModuleCtx *ctx, RedisModuleKey *key) {
-    const char *error;
-    value *v = keys_value(key, COMMANDS_KITH, &error);
-    if (v == NULL)
-        (void)server.ReplyWithError(ctx, server.KeyType(key) == KEY_TYPE_EMPTY ? ERROR_NOT_FOUND : error);
-    return v;
-}
-
 int command_kith_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
-    value *v = existing(ctx, key);
-    if (v != NULL) {
-        bool was_new;
-        kith_status status = items_add(ctx, v, argv[2], &was_new);
-        if (status == KITH_OK && (was_new || v->removes)) {
-            (void)server.ReplicateVerbatim(ctx);
-            keys_changed(ctx, argv[1], v, "kith.add");
-        }
-        if (status == KITH_OK)
-            (void)server.ReplyWithBool(ctx, was_new || v->removes);
-        else
-            (void)items_reply_failure(ctx, v, status, COMMANDS_KITH);
-    }
-    server.CloseKey(key);
-    return SERVER_OK;
+    return items_add(ctx, &(items_target){.set = COMMANDS_KITH, .name = argv[1], .event = "kith.add"}, argv[2], false);
 }
 
 int command_kith_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    items_batch batch = {
-        .name = argv[1], .items = argv + 2, .count = (size_t)argc - 2, .command = "KITH.MADD", .event = "kith.add"};
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
-    value *v = existing(ctx, key);
-    if (v != NULL)
-        (void)items_add_all(ctx, v, &batch, COMMANDS_KITH);
-    server.CloseKey(key);
-    return SERVER_OK;
+    return items_add_all(ctx, &(items_target){.set = COMMANDS_KITH, .name = argv[1], .event = "kith.add"},
+                         &(items_batch){.items = argv + 2, .count = (size_t)argc - 2, .command = "KITH.MADD"});
 }
 
 int command_kith_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
@@ -74,9 +44,12 @@ int command_kith_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 
 /* ---- KITH.RESERVE ---- */
 
-/* What is asked for, apart from rate and capacity. */
+/* What is asked for. */
 typedef struct wanted {
-    const char *kind; /* NULL: the smallest that is possible */
+    RedisModuleString *like; /* a key: a filter like the one there. Otherwise NULL, and the rest counts */
+    const char *kind;        /* NULL: the smallest that is possible */
+    uint64_t capacity;
+    double rate;
     char options[100];
     long long expansion; /* 0: not given */
     bool grows;
@@ -152,43 +125,55 @@ static kith_status choose(const wanted *w, value_creation *c) {
     return bytes < (int)sizeof c->options ? KITH_OK : KITH_E_OPTION_VALUE;
 }
 
-/* Returns NULL, or the value after creating it and replicating that; *error is set if it is a fixed text. */
-static kith_status create(RedisModuleCtx *ctx, RedisModuleString *name, const wanted *w, value_creation *c, value **v) {
+#define NOT_CREATED "could not create filter"
+
+static kith_status make(RedisModuleCtx *ctx, const wanted *w, value_creation *c, value **v) {
     kith_status status = w->trusted ? KITH_OK : kith_hash_untrusted(&c->hash);
     if (status == KITH_OK)
         status = choose(w, c);
     if (status == KITH_OK)
-        status = value_create(c, keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, v);
+        status = value_create(c, keys_most_bytes(ctx), v);
     if (status != KITH_OK)
         return status;
     value_read_expansion(*v);
     c->request = (*v)->request;
-    if (w->removes && !(*v)->removes) {
-        value_free(*v);
-        return KITH_E_KIND;
-    }
-    replicate_create(ctx, name, c);
-    return KITH_OK;
+    if (!w->removes || (*v)->removes)
+        return KITH_OK;
+    value_free(*v);
+    return KITH_E_KIND;
 }
 
-static kith_status create_like(RedisModuleCtx *ctx, RedisModuleString *other, value **v, const char **error) {
-    RedisModuleKey *key = server.OpenKey(ctx, other, KEY_READ);
-    *error = ERROR_NOT_FOUND;
-    const value *like = key == NULL ? NULL : keys_value(key, COMMANDS_KITH, error);
-    kith_status status = KITH_E_ABSENT; /* *error is the reply */
-    if (like != NULL) {
-        status = value_create_like(like, keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, v);
-        if (status == KITH_OK)
-            (void)server.ReplicateVerbatim(ctx);
-    }
-    if (key != NULL)
-        server.CloseKey(key);
-    return status;
+static value *create_like(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, RedisModuleString *other) {
+    RedisModuleKey *other_key = server.OpenKey(ctx, other, KEY_READ);
+    const char *error = ERROR_NOT_FOUND;
+    const value *like = other_key == NULL ? NULL : keys_value(other_key, COMMANDS_KITH, &error);
+    value *v = NULL;
+    kith_status status = like == NULL ? KITH_OK : value_create_like(like, keys_most_bytes(ctx), &v);
+    if (like == NULL)
+        (void)server.ReplyWithError(ctx, error);
+    else if (items_created(ctx, key, name, status, v, NOT_CREATED))
+        (void)server.ReplicateVerbatim(ctx);
+    if (other_key != NULL)
+        server.CloseKey(other_key);
+    return v;
+}
+
+/* The items_creator of KITH.RESERVE. */
+static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const void *wanted_filter) {
+    const wanted *w = wanted_filter;
+    value_creation c = {.capacity = w->capacity, .rate = w->rate};
+    value *v = NULL;
+    if (w->like != NULL)
+        return create_like(ctx, key, name, w->like);
+    kith_status status = make(ctx, w, &c, &v);
+    if (!items_created(ctx, key, name, status, v, NOT_CREATED))
+        return NULL;
+    replicate_create(ctx, name, &c);
+    return v;
 }
 
 /* Reads "kind rate capacity …". Returns NULL or the reply. */
-static const char *read_reserve(RedisModuleString **argv, int argc, wanted *w, char *kind, size_t kind_bytes,
-                                value_creation *c) {
+static const char *read_reserve(RedisModuleString **argv, int argc, wanted *w, char *kind, size_t kind_bytes) {
     size_t bytes;
     const char *text = server.StringPtrLen(argv[2], &bytes);
     long long capacity;
@@ -197,17 +182,12 @@ static const char *read_reserve(RedisModuleString **argv, int argc, wanted *w, c
     memcpy(kind, text, bytes);
     kind[bytes] = 0;
     w->kind = argument_is(argv[2], "auto") ? NULL : kind;
-    switch (argument_rate(argv[3], &c->rate)) {
-    case ARGUMENT_BAD:
-        return "ERR bad error rate";
-    case ARGUMENT_RANGE:
-        return "ERR error rate must be in the range (0.000000, 1.000000)";
-    case ARGUMENT_OK:
-        break;
-    }
+    const char *error = argument_rate_or_error(argv[3], &w->rate);
+    if (error != NULL)
+        return error;
     if (argument_number(argv[4], 1, INT64_MAX, &capacity) != ARGUMENT_OK)
         return "ERR bad capacity";
-    c->capacity = (uint64_t)capacity;
+    w->capacity = (uint64_t)capacity;
     return read_options(argv, argc, w);
 }
 
@@ -221,31 +201,12 @@ int command_kith_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
     }
     if (!like && argc < 5)
         return server.WrongArity(ctx);
-    value_creation c = {0};
-    wanted w = {0};
-    char kind[sizeof c.kind];
-    const char *error = like ? NULL : read_reserve(argv, argc, &w, kind, sizeof kind, &c);
+    wanted w = {.like = like ? argv[3] : NULL};
+    char kind[sizeof((value_creation *)NULL)->kind];
+    const char *error = like ? NULL : read_reserve(argv, argc, &w, kind, sizeof kind);
     if (error != NULL)
         return server.ReplyWithError(ctx, error);
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
-    if (server.KeyType(key) != KEY_TYPE_EMPTY) {
-        (void)server.ReplyWithError(ctx,
-                                    keys_any_value(key, COMMANDS_KITH, &error) == NULL ? error : "ERR item exists");
-    } else {
-        value *v;
-        kith_status status = like ? create_like(ctx, argv[3], &v, &error) : create(ctx, argv[1], &w, &c, &v);
-        if (status == KITH_OK) {
-            keys_set(key, v);
-            keys_changed(ctx, argv[1], v, "kith.reserve");
-            (void)server.ReplyWithSimpleString(ctx, "OK");
-        } else if (error != NULL && status == KITH_E_ABSENT) {
-            (void)server.ReplyWithError(ctx, error);
-        } else {
-            (void)items_reply_creation(ctx, status, "could not create filter");
-        }
-    }
-    server.CloseKey(key);
-    return SERVER_OK;
+    return items_reserve(ctx, &(items_target){COMMANDS_KITH, argv[1], create, &w, "kith.reserve"});
 }
 
 /* ---- KITH.STATS ---- */
@@ -261,56 +222,50 @@ static void reply_rate(RedisModuleCtx *ctx, const char *name, double rate) {
     reply_text(ctx, name, text);
 }
 
-static void reply_number(RedisModuleCtx *ctx, const char *name, uint64_t number) {
-    (void)server.ReplyWithSimpleString(ctx, name);
-    (void)server.ReplyWithLongLong(ctx, (long long)number);
-}
-
-static void reply_stats(RedisModuleCtx *ctx, const value *v, const kith_filter_stats *s) {
+static void reply_stats(RedisModuleCtx *ctx, const value *v) {
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+    const kith_filter_stats *s = &stats;
+    if (kith_filter_stats_of(v->filter, &stats) != KITH_OK) {
+        (void)server.ReplyWithError(ctx, "ERR no statistics");
+        return;
+    }
     char options[256];
     (void)kith_filter_options(v->filter, options, sizeof options);
     (void)server.ReplyWithMap(ctx, 14);
     reply_text(ctx, "kind", kith_filter_kind_name(v->filter));
     reply_text(ctx, "options", options);
-    reply_number(ctx, "count", s->count);
-    reply_number(ctx, "estimated", (uint64_t)(s->keys_now + 0.5));
-    reply_number(ctx, "capacity", s->capacity);
+    items_reply_number(ctx, "count", s->count);
+    items_reply_number(ctx, "estimated", (uint64_t)(s->keys_now + 0.5));
+    items_reply_number(ctx, "capacity", s->capacity);
     reply_rate(ctx, "rate", s->rate);
     reply_rate(ctx, "rate_now", s->rate_now);
-    reply_number(ctx, "bytes", s->file_bytes);
-    reply_number(ctx, "memory", value_memory(v));
-    reply_number(ctx, "layers", s->layers);
+    items_reply_number(ctx, "bytes", s->file_bytes);
+    items_reply_number(ctx, "memory", value_memory(v));
+    items_reply_number(ctx, "layers", s->layers);
     reply_text(ctx, "hash", kith_filter_hash(v->filter).id == KITH_HASH_SIPHASH ? "siphash" : "xxh3");
-    reply_number(ctx, "recipe", kith_filter_recipe(v->filter));
-    reply_number(ctx, "deleted", v->deleted);
+    items_reply_number(ctx, "recipe", kith_filter_recipe(v->filter));
+    items_reply_number(ctx, "deleted", v->deleted);
     reply_text(ctx, "state", "complete");
 }
 
 static void reply_loading(RedisModuleCtx *ctx, const value *v) {
     bool redisbloom = v->state == VALUE_REDISBLOOM;
     (void)server.ReplyWithMap(ctx, 4);
-    reply_number(ctx, "bytes", redisbloom ? compat_numbers(v).size : v->loading.total);
-    reply_number(ctx, "received", redisbloom ? compat_loaded(v) : v->loading.received);
-    reply_number(ctx, "memory", value_memory(v));
+    items_reply_number(ctx, "bytes", redisbloom ? compat_numbers(v).size : v->loading.total);
+    items_reply_number(ctx, "received", redisbloom ? compat_loaded(v) : v->loading.received);
+    items_reply_number(ctx, "memory", value_memory(v));
     reply_text(ctx, "state", "loading");
+}
+
+static void reply_state(RedisModuleCtx *ctx, value *v, void *context) {
+    (void)context;
+    if (value_is_loading(v))
+        reply_loading(ctx, v);
+    else
+        reply_stats(ctx, v);
 }
 
 int command_kith_stats(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     (void)argc;
-    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
-    if (key == NULL)
-        return server.ReplyWithError(ctx, ERROR_NOT_FOUND);
-    const char *error;
-    const value *v = keys_any_value(key, COMMANDS_KITH, &error);
-    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
-    if (v == NULL)
-        (void)server.ReplyWithError(ctx, error);
-    else if (value_is_loading(v))
-        reply_loading(ctx, v);
-    else if (kith_filter_stats_of(v->filter, &stats) != KITH_OK)
-        (void)server.ReplyWithError(ctx, "ERR no statistics");
-    else
-        reply_stats(ctx, v, &stats);
-    server.CloseKey(key);
-    return SERVER_OK;
+    return keys_read(ctx, argv[1], COMMANDS_KITH, KEYS_LOADING, reply_state, NULL);
 }
