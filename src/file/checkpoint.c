@@ -36,7 +36,7 @@ static const kithi_store_mark NO_MARK = {.is_store = false}; /* for a plain file
 /* The callback for kithi_filter_write_marked(). */
 static kith_status write_snapshot(void *context, const kithi_part *parts, size_t count, bool secret) {
     kithi_store *s = context;
-    const kithi_replacement r = {s->snapshot_name, NULL, parts, count, secret, s->snapshot_guard};
+    const kithi_replacement r = {s->snapshot_name, NULL, parts, count, secret, s->snapshot_guard, NULL};
     return s->files->replace(s->files->context, s->folder, &r);
 }
 
@@ -64,7 +64,7 @@ static kith_status replace_journal(kithi_store *s, const kithi_journal_head *hea
     /* The snapshot has mode 0600 if it contains a secret hash key. Users who cannot read the snapshot must not read the
      * digests either, so the journal has the same mode. */
     bool secret = filter->head.hash.id == KITH_HASH_SIPHASH;
-    const kithi_replacement r = {s->journal_name, s->snapshot_name, &part, 1, secret, s->journal_guard};
+    const kithi_replacement r = {s->journal_name, s->snapshot_name, &part, 1, secret, s->journal_guard, NULL};
     return s->files->replace(s->files->context, s->folder, &r);
 }
 

@@ -35,8 +35,12 @@ void kithi_file_guard_store(kith_file *f, kithi_store *store) {
 
 static kith_status replace_plain(void *context, const kithi_part *parts, size_t count, bool secret) {
     kith_file *f = context;
-    const kithi_replacement r = {f->name, NULL, parts, count, secret, &f->guard};
-    return f->files->replace(f->files->context, f->folder, &r);
+    const int *open_file = f->file >= 0 ? &f->file : NULL;
+    const kithi_replacement r = {f->name, NULL, parts, count, secret, &f->guard, open_file};
+    kith_status status = f->files->replace(f->files->context, f->folder, &r);
+    if (status == KITH_OK)
+        kithi_file_forget(f);
+    return status;
 }
 
 static kith_status write_plain(kith_file *f) {
@@ -86,6 +90,7 @@ static kith_status write_store(kith_file *f) {
         kithi_store_free(s);
         return status;
     }
+    kithi_file_forget(f);
     f->store = s;
     return KITH_OK;
 }

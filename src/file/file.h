@@ -23,6 +23,7 @@ struct kith_file {
     kith_file_options options;
     kith_file_mode mode;
     int folder;                  /* negative: none, because the files are given, or it is a stream */
+    int file;                    /* FILE, open for reading, as long as the name may refer to it; negative: not open */
     int lock;                    /* the lock file; negative: not locked */
     char name[KITHI_NAME_BYTES]; /* in the folder */
     char lock_name[KITHI_NAME_BYTES];
@@ -52,13 +53,16 @@ kith_status kithi_file_new(const kithi_files *files, kith_file_mode mode, const 
                            kith_file **file);
 void kithi_file_free(kith_file *f); /* writes nothing */
 
-/* Reads the header of FILE. *exists says whether there is a file, *has_journal whether it is marked as a snapshot. The
+/* Reads the header of FILE, which stays open. *exists says whether there is a file, *has_journal whether it is marked as a snapshot. The
  * status is that of the header; KITH_OK if there is no file. */
 kith_status kithi_file_probe(kith_file *f, bool *exists, bool *has_journal);
 
 /* Reads the content of FILE, for the mode of the handle, in place of what it has now. On failure nothing has changed.
  * */
 kith_status kithi_file_load(kith_file *f);
+
+/* Closes FILE, which has been replaced or is no longer needed. */
+void kithi_file_forget(kith_file *f);
 
 /* Frees the content. */
 void kithi_file_drop(kith_file *f);

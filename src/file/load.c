@@ -179,8 +179,12 @@ static void close_image(const kithi_store *s, kithi_image *image) {
     close_file(s, &image->journal.file);
 }
 
-static kith_status open_snapshot(const kithi_store *s, kithi_image *image) {
-    kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &image->snapshot_file);
+static kith_status open_snapshot(kithi_store *s, kithi_image *image) {
+    kith_status status = KITH_OK;
+    image->snapshot_file = s->found;
+    s->found = -1;
+    if (image->snapshot_file < 0)
+        status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &image->snapshot_file);
     if (status == KITH_OK)
         status = kithi_image_map(s, image->snapshot_file, image);
     return status;
@@ -199,7 +203,7 @@ static kith_status open_journal(const kithi_store *s, kithi_image *image) {
 }
 
 /* Opens a snapshot and a journal that belong together: see the head of this file. */
-static kith_status open_pair(const kithi_store *s, kithi_image *image) {
+static kith_status open_pair(kithi_store *s, kithi_image *image) {
     uint64_t seen_base = 0; /* of the journal that the attempt before has found */
     for (unsigned attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
         *image = (kithi_image){.snapshot_file = -1, .journal = {.files = s->files, .file = -1, .window = s->window}};
@@ -218,7 +222,7 @@ static kith_status open_pair(const kithi_store *s, kithi_image *image) {
     return KITH_E_JOURNAL;
 }
 
-static kith_status load_once(const kithi_store *s, kithi_image *image) {
+static kith_status load_once(kithi_store *s, kithi_image *image) {
     kith_status status = open_pair(s, image);
     if (status != KITH_OK)
         return status;

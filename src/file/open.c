@@ -5,8 +5,8 @@
  *     lock      wait
  *     load      by the header that is there now: read the plain file, or let the store open FILE and FILE-journal
  *
- * Between two of these steps another program may replace the file. Before the lock is taken that does no harm, and a
- * reader has none: if the header says one thing and the file that is opened next is another, load begins again. */
+ * FILE is opened once for all of these steps, and again only if the name refers to another file by then: another
+ * program may replace it between two steps. Before the lock is taken that does no harm, and a reader has none. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "format/format.h"
 #include "handle/handle.h"
 
-/* How often a file is opened again because it has become plain, or has got a journal, since its header was read. */
+/* How often a file is loaded again because it has become plain, or has got a journal, since its header was read. */
 enum { ATTEMPTS_MAX = 100 };
 
 /* ---- handles ---- */
@@ -56,11 +56,17 @@ kith_status kithi_file_new(const kithi_files *files, kith_file_mode mode, const 
     f->options.error = NULL;
     f->mode = mode;
     f->files = files;
-    f->folder = f->lock = -1;
+    f->folder = f->file = f->lock = -1;
     f->journal_guard.any = true;
     f->error = (kith_file_error)KITH_FILE_ERROR_INIT;
     *file = f;
     return KITH_OK;
+}
+
+void kithi_file_forget(kith_file *f) {
+    if (f->file >= 0)
+        f->files->close(f->files->context, f->file);
+    f->file = -1;
 }
 
 void kithi_file_drop(kith_file *f) {
@@ -78,6 +84,7 @@ void kithi_file_free(kith_file *f) {
     if (f->store != NULL)
         kithi_store_free(f->store);
     kithi_file_unlock(f);
+    kithi_file_forget(f);
     if (f->folder >= 0)
         f->files->close(f->files->context, f->folder);
     kith_allocator allocator = f->allocator;
@@ -103,19 +110,29 @@ kithi_store_options kithi_file_store_options(const kith_file *f) {
 
 /* ---- reading ---- */
 
+/* Opens FILE for reading, unless the one that is open still has the name. */
+static kith_status open_now(kith_file *f) {
+    if (f->file >= 0 && f->files->is_named(f->files->context, f->file, f->folder, f->name) == 1)
+        return KITH_OK;
+    kithi_file_forget(f);
+    int file;
+    kith_status status = kithi_files_open(f->files, f->folder, f->name, false, &file);
+    if (status == KITH_OK)
+        f->file = file;
+    return status;
+}
+
 kith_status kithi_file_probe(kith_file *f, bool *exists, bool *has_journal) {
     uint8_t header[KITHI_HEADER_BYTES];
     kithi_head head;
     size_t got;
-    int fd;
     *exists = *has_journal = false;
-    kith_status status = kithi_files_open(f->files, f->folder, f->name, false, &fd);
+    kith_status status = open_now(f);
     if (status == KITH_E_NO_FILE)
         return KITH_OK;
     if (status != KITH_OK)
         return kithi_file_fail(f, status);
-    status = kithi_files_read(f->files, fd, header, sizeof header, 0, &got);
-    f->files->close(f->files->context, fd);
+    status = kithi_files_read(f->files, f->file, header, sizeof header, 0, &got);
     if (status != KITH_OK)
         return kithi_file_fail(f, status);
     *exists = true;
@@ -175,21 +192,18 @@ kith_status kithi_file_read_plain(kith_file *f, int fd, kith_filter **filter, ui
     return kithi_file_fail(f, status);
 }
 
+/* Loads the file that kithi_file_probe() has opened. */
 static kith_status load_plain(kith_file *f) {
-    int fd;
     kith_filter *filter;
     uint8_t *map;
     size_t map_bytes = 0;
     kithi_file_id id;
-    kith_status status = kithi_files_open(f->files, f->folder, f->name, false, &fd);
-    if (status != KITH_OK)
-        return kithi_file_fail(f, status);
     /* Identified before it is read: what is written from now on is noticed at the commit. */
-    if (f->files->identify(f->files->context, fd, NULL, &id) != 0)
-        status = kithi_file_fail(f, kithi_status_from_errno(errno));
-    if (status == KITH_OK)
-        status = kithi_file_read_plain(f, fd, &filter, &map, &map_bytes);
-    f->files->close(f->files->context, fd);
+    if (f->files->identify(f->files->context, f->file, NULL, &id) != 0)
+        return kithi_file_fail(f, kithi_status_from_errno(errno));
+    kith_status status = kithi_file_read_plain(f, f->file, &filter, &map, &map_bytes);
+    if (f->mode == KITH_FILE_READ)
+        kithi_file_forget(f); /* a map needs no descriptor */
     if (status != KITH_OK)
         return status;
     kithi_file_drop(f);
@@ -210,6 +224,8 @@ static kith_status open_store(kith_file *f, kithi_store **store) {
     kith_status status = kithi_store_new_at(f->files, f->folder, f->name, f->lock, &options, &s);
     if (status != KITH_OK)
         return status;
+    s->found = f->file; /* which belongs to the store from now on */
+    f->file = -1;
     status = is_writer ? kithi_store_recover(s) : kithi_store_load_reader(s);
     if (status == KITH_OK && !is_writer && !f->options.lazy)
         status = kithi_store_verify(s);

@@ -69,7 +69,7 @@ kith_status kithi_store_new(const kithi_files *files, const char *path, const ki
     s->options = options;
     s->options.allocator = NULL; /* the caller's struct need not outlive this call */
     s->files = files;
-    s->folder = s->lock = s->now.snapshot_file = s->now.journal.file = -1;
+    s->folder = s->found = s->lock = s->now.snapshot_file = s->now.journal.file = -1;
     s->checkpoint_due_bytes = options.checkpoint_bytes;
     s->last_checkpoint_ms = files->now_ms(files->context);
     s->window = kithi_allocate(&allocator, KITHI_JOURNAL_WINDOW_BYTES);
@@ -126,7 +126,7 @@ void kithi_store_free(kithi_store *s) {
     kithi_image_unmap(s, &s->now);
     if (s->is_borrowed)
         s->folder = s->lock = -1;
-    int *files[] = {&s->now.snapshot_file, &s->now.journal.file, &s->lock, &s->folder};
+    int *files[] = {&s->now.snapshot_file, &s->now.journal.file, &s->found, &s->lock, &s->folder};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (*files[i] >= 0)
             s->files->close(s->files->context, *files[i]);

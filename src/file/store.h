@@ -61,8 +61,9 @@ typedef struct kithi_store {
     const kithi_files *files;      /* the file operations */
     kithi_given_files given_files; /* only for kithi_store_open_fd() */
     bool is_writer;
-    int folder;                           /* negative: there is none, because the files are given */
-    int lock;                             /* the lock file; negative: not locked, because this is a reader */
+    int folder; /* negative: there is none, because the files are given */
+    int found;  /* the snapshot, if it was open before the store was loaded; then, and otherwise, negative */
+    int lock;   /* the lock file; negative: not locked, because this is a reader */
     char snapshot_name[KITHI_NAME_BYTES]; /* in the folder; empty if the files are given */
     char journal_name[KITHI_NAME_BYTES];
     kithi_guard *snapshot_guard, *journal_guard; /* of their replacements; NULL: none */

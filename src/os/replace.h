@@ -86,7 +86,8 @@ typedef struct kithi_replacement {
     const kithi_part *parts;
     size_t count;
     bool secret;
-    kithi_guard *guard; /* NULL: any regular file is replaced */
+    kithi_guard *guard;   /* NULL: any regular file is replaced */
+    const int *open_file; /* NULL, or a descriptor of the old file, open for reading: then it is not opened again */
 } kithi_replacement;
 
 /* The same as kithi_replace_file() for a name in an open folder, as kithi_find_target() has found it, with the bytes of

@@ -6,6 +6,8 @@
 
 #include "unit/opened_file.h"
 
+#include <stdarg.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 
 static void (*in_between)(void); /* called once, when the new file is synced */
@@ -41,6 +43,41 @@ int unlinkat(int folder, const char *name, int flags) {
     return keeps_names ? -1 : (int)syscall(SYS_unlinkat, folder, name, flags);
 }
 
+static unsigned times_read; /* how often x was opened for reading */
+
+static int open_and_count(int folder, const char *name, int flags, mode_t mode) {
+    times_read += strcmp(name, "x") == 0 && (flags & (O_ACCMODE | O_PATH)) == O_RDONLY;
+    return (int)syscall(SYS_openat, folder, name, flags, mode);
+}
+
+static bool has_mode(int flags) {
+    return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+int openat(int folder, const char *name, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = has_mode(flags) ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    return open_and_count(folder, name, flags, mode);
+}
+
+#ifdef __GLIBC__ /* with _FILE_OFFSET_BITS, openat() is this one */
+int openat64(int folder, const char *name, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = has_mode(flags) ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    return open_and_count(folder, name, flags | O_LARGEFILE, mode);
+}
+#endif
+
+static bool can_be_locked(const char *path) {
+    int fd = open(path, O_RDONLY);
+    bool can = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    return close(fd) == 0 && can;
+}
+
 static void put_another(void) {
     CHECK(rename(in(&here, "other"), in(&here, "x")) == 0);
 }
@@ -66,6 +103,20 @@ static unsigned temporary_files(void) {
     CHECK(counted != NULL && fscanf(counted, "%u", &count) == 1);
     (void)pclose(counted);
     return count;
+}
+
+TEST(a_change_opens_the_file_for_reading_once) {
+    for (int has_journal = 0; has_journal < 2; has_journal++) {
+        here = fresh_folder();
+        file_made(in(&here, "x"), "cuckoo", 0, 100, has_journal == 1);
+        times_read = 0;
+        kith_file *file = file_opened(in(&here, "x"), KITH_FILE_CHANGE, NULL);
+        CHECK_OK(add_number(file, 100));
+        CHECK_OK(kith_file_commit(file));
+        CHECK_OK(kith_file_close(file));
+        CHECK(times_read == 1);
+        remove_folder(&here);
+    }
 }
 
 TEST(what_is_written_between_check_and_exchange_is_not_lost) {
@@ -145,7 +196,7 @@ TEST(a_failed_sync_of_the_folder_undoes_the_commit) {
         CHECK(fail_sync_after == 0 && is_there(&here, "x") == exists);
         CHECK_EQ_U64(temporary_files(), 0);
         if (exists)
-            CHECK(file_holds(in(&here, "x"), 500, 10));
+            CHECK(file_holds(in(&here, "x"), 500, 10) && can_be_locked(in(&here, "x")));
         CHECK_OK(kith_file_commit(file));
         CHECK(file_holds(in(&here, "x"), 0, 10));
         CHECK_OK(kith_file_close(file));

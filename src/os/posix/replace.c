@@ -99,12 +99,14 @@ struct content {
     size_t byte_count; /* of all parts */
     bool secret;
     const char *like; /* file whose access rights a new file gets; NULL: none */
+    const int *open_file;
 };
 
 /* The file whose access rights the new file gets: the old file, or the one that content.like names. */
 struct model {
     bool exists;
-    int fd; /* negative: not open */
+    int fd;         /* negative: not open */
+    bool is_shared; /* the caller has it open, too */
     struct stat st;
 };
 
@@ -290,14 +292,20 @@ static mode_t narrowed_mode(const struct stat *old, const struct stat *now) {
  * been removed since it was found. The lock tells other saves that the file is in use while it has the temporary name.
  * If someone else holds a lock on the file, their lock has the same effect. If there is no old file, opens the file
  * `like` instead, without locking it. */
-static bool open_model(const struct target *t, const char *like, struct model *m) {
+static bool open_model(const struct target *t, const struct content *content, struct model *m) {
     *m = (struct model){.exists = t->exists, .fd = -1};
     if (t->exists)
         m->st = t->old;
-    const char *name = t->exists ? t->name : like;
+    const char *name = t->exists ? t->name : content->like;
     if (name == NULL)
         return true;
-    m->fd = kithi_openat(t->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+    struct stat st;
+    m->is_shared = t->exists && content->open_file != NULL && fstat(*content->open_file, &st) == 0 &&
+                   st.st_dev == t->old.st_dev && st.st_ino == t->old.st_ino;
+    if (m->is_shared)
+        m->fd = fcntl(*content->open_file, F_DUPFD_CLOEXEC, 0);
+    else
+        m->fd = kithi_openat(t->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
     if (t->exists) {
         if (m->fd < 0)
             return errno == EACCES || errno == EPERM || errno == ENOENT;
@@ -308,6 +316,15 @@ static bool open_model(const struct target *t, const char *like, struct model *m
         return errno == ENOENT;
     m->exists = true;
     return fstat(m->fd, &m->st) == 0;
+}
+
+static void close_model(const struct model *m) {
+    int error = errno;
+    if (m->fd >= 0 && m->is_shared)
+        (void)kithi_flock(m->fd, LOCK_UN); /* closing it would not release the lock */
+    if (m->fd >= 0)
+        kithi_close_file(m->fd);
+    errno = error;
 }
 
 /* Reads the access list of the model. `fd` is negative if the model is not open. *acl_bytes is the size of the list; 0:
@@ -482,15 +499,14 @@ static bool replace(const struct target *t, const struct content *content) {
     if (!size_is_allowed(content->byte_count))
         return false;
     kithi_temporary_remove(t->folder, t->name, t->exists ? &t->old : NULL);
-    bool replaced = open_model(t, content->like, &m) && replace_opened(t, &m, content);
-    if (m.fd >= 0)
-        kithi_close_file(m.fd);
+    bool replaced = open_model(t, content, &m) && replace_opened(t, &m, content);
+    close_model(&m);
     return replaced;
 }
 
 static kith_status replace_from(int start, const char *path, bool follow_links, const kithi_replacement *r) {
     assert(path && (r->parts || r->count == 0));
-    struct content content = {r->parts, r->count, 0, r->secret, r->like};
+    struct content content = {r->parts, r->count, 0, r->secret, r->like, r->open_file};
     for (size_t i = 0; i < r->count; i++) {
         const kithi_part *part = &r->parts[i];
         assert((part->bytes || part->byte_count == 0) && part->byte_count <= PTRDIFF_MAX - content.byte_count);
