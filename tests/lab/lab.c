@@ -411,9 +411,47 @@ TEST(line_14_of_algorithm_2_loses_a_key_exactly_if_the_key_left_over_is_not_the_
     CHECK(printed.losing == 0 && printed.rehashed == 0);
 }
 
+TEST(a_rehash_that_can_never_succeed_is_given_up) {
+    CHECK_EQ_U64(printed_algorithm_2(1, 3, 4, 5, false).endless, 3); /* five keys in four places */
+    CHECK_EQ_U64(printed_algorithm_2(1, 4000, 64, 29, false).endless, 0);
+}
+
+TEST(a_key_of_the_table_is_one_edge_and_the_printed_graph_has_more) {
+    printed_edges most = printed_graph(1, 50, 64, 29, 1000);
+    CHECK(most.directed == 1 && most.of_table > 2 && most.of_universe > most.of_table && most.of_universe <= 32);
+}
+
 TEST(algorithm_3_of_the_filter_loses_keys_only_as_printed) {
     printed_filter printed = printed_algorithm_3(1, 5, true), right = printed_algorithm_3(1, 5, false);
     CHECK(printed.not_found > printed.keys / 20 && right.not_found == 0 && right.given_up == 0);
+}
+
+TEST(algorithm_3_of_the_filter_need_not_end_as_printed) {
+    CHECK(printed_algorithm_3(128, 200, true).endless > 0);
+    CHECK(printed_algorithm_3(128, 200, false).endless == 0);
+    CHECK_EQ_U64(printed_full_filters(1, 5, true), 5);
+    CHECK_EQ_U64(printed_full_filters(1, 5, false), 0);
+}
+
+TEST(step_9_of_the_filter_loses_keys_only_as_printed) {
+    printed_filter printed = printed_steps_of_2(1, 5, true), right = printed_steps_of_2(1, 5, false);
+    CHECK(printed.keys == 5 * 3276 && right.keys == printed.keys);
+    CHECK(printed.not_found > printed.keys / 100 && printed.not_found < printed.keys / 20);
+    CHECK(right.not_found == 0 && right.given_up == 0);
+}
+
+TEST(a_key_inserted_twice_and_deleted_once_is_found_only_without_a_lookup) {
+    CHECK_EQ_U64(printed_repeats(1, 200, 600, 100, true), 200);
+    CHECK_EQ_U64(printed_repeats(1, 200, 600, 100, false), 0);
+    CHECK(printed_repeats_in_two(1, 200, 600, 100, true) > 190);
+    CHECK_EQ_U64(printed_repeats_in_two(1, 200, 600, 100, false), 0);
+}
+
+TEST(an_insertion_without_a_return_fills_the_table_with_one_key) {
+    printed_probing printed = printed_algorithm_1(1, 10, 64, 32, true),
+                    right = printed_algorithm_1(1, 10, 64, 32, false);
+    CHECK(printed.most_copies == 64 && printed.not_found == 10 * 31);
+    CHECK(right.most_copies == 1 && right.not_found == 0 && right.keys == 320);
 }
 
 TEST(a_rehash_at_the_first_revisited_place_comes_too_early) {

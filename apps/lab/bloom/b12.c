@@ -32,9 +32,13 @@ static void run(lab *l) {
     }
     unsigned best = bloom_best_k(n, c * (double)n, k_most);
     lab_find(l, LAB_EQUALS, best, bloom_lowest(rates, k_most), "k of the lowest rate");
-    lab_find(l, LAB_AT_LEAST, 0, difference(rates[1], rates[best]), "rate with one hash, minus the lowest rate");
     lab_find(l, LAB_AT_LEAST, 0, difference(rates[k_most], rates[best]), "rate with %u hashes, minus the lowest rate",
              k_most);
+    static const char QUOTE[] = "[2]: \"having many hash functions reduces the false positive rate\"";
+    lab_find_stated(l, LAB_MUST, QUOTE, LAB_AT_LEAST, 0, difference(rates[1], rates[best]),
+                    "rate with one hash, minus the rate with %u", best);
+    lab_find_stated(l, LAB_LOOSE, QUOTE, LAB_AT_MOST, 0, difference(rates[k_most], rates[best]),
+                    "rate with %u hashes, minus the rate with %u", k_most, best);
 }
 
 const lab_claim lab_B12 = {
@@ -43,6 +47,9 @@ const lab_claim lab_B12 = {
     .sentence = "With m and n fixed, the rate falls as k grows to about (m/n) ln 2, and then rises again.",
     .formula = "ε(k) = (1 − e^{−kn/m})^{k}",
     .code = "src/kinds/shared/slices.h",
+    .note =
+        "[2] says that having many hash functions reduces the false positive rate. It does up to k = (m/n) ln 2. With "
+        "more, the rate rises again: at 10 bits per key, 20 hashes have 6.7 times the rate of 7.",
     .decides = "k of the lowest rate",
     .settings = {LAB_SIZE("n", 1000, 10000, 10, 1e7, "keys of each filter"),
                  LAB_SIZE("filters", 100, 200, 2, 1e6, "filters of each k"),

@@ -5,46 +5,15 @@
  * table itself, these n keys form one chain. Then the same keys are inserted into tables whose functions are drawn
  * after the keys were chosen.
  *
- * Random functions: the lengths of m chains with n keys together are distributed like m Poisson numbers of mean n/m,
- * given that their sum is n. The longest chain has at most k keys if none of these numbers exceeds k. The probability
- * that none exceeds k and that the sum is n is the n-th coefficient of a power of a polynomial, which is computed by
- * a Fourier sum. The Fourier sum has enough terms to separate sums within 64 standard deviations of n; the
- * probability beyond that is too small for a double.
+ * Random functions: longest.h has the exact mean.
  *
  * k-wise independent functions: only a weaker bound holds. k keys share a slot with probability m^(1-k), and a chain
  * of t keys contains C(t,k) such sets. So there is a chain of t keys with probability at most C(n,k) m^(1-k) /
  * C(t,k). */
 #include <math.h>
 
+#include "longest.h"
 #include "steps.h"
-
-static const double PI = 3.14159265358979323846;
-
-enum { LONGEST_MAX = 40 }; /* a longer chain has probability n/40!, below 10^-42 */
-
-/* P(no slot has more than `most` keys), for n keys in n slots. */
-static double none_above(uint64_t n, unsigned most) {
-    double N = (double)n, spread = 64 * ceil(sqrt(N)) + 64, sum = 0, weights[LONGEST_MAX];
-    for (unsigned j = 0; j <= most; j++)
-        weights[j] = lab_poisson_at(1, j);
-    for (double t = 0; t < spread; t++) {
-        double angle = 2 * PI * t / spread, re = 0, im = 0;
-        for (unsigned j = 0; j <= most; j++) {
-            re += weights[j] * cos(angle * j);
-            im += weights[j] * sin(angle * j);
-        }
-        sum += exp(N / 2 * log(re * re + im * im)) * cos(N * (atan2(im, re) - angle));
-    }
-    return sum / spread / lab_poisson_at(N, n);
-}
-
-/* The mean length of the longest chain for a random function, n keys in n slots. */
-static double longest_expected(uint64_t n) {
-    double mean = 0;
-    for (unsigned k = 0; k < LONGEST_MAX; k++)
-        mean += 1 - none_above(n, k);
-    return mean;
-}
 
 static double choose_log(double n, double k) {
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
