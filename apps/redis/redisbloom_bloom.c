@@ -163,7 +163,7 @@ kith_status redisbloom_bloom_create(double rate, uint64_t capacity, uint32_t exp
     if (capacity == 0)
         return KITH_E_CAPACITY;
     if (scaling && expansion == 0)
-        return KITH_E_OPTION;
+        return KITH_E_OPTION_VALUE;
     if (rate > RATE_MOST)
         rate = RATE_MOST;
     uint32_t options = REDISBLOOM_NOROUND | REDISBLOOM_FORCE64 | (scaling ? 0 : REDISBLOOM_NOSCALING);

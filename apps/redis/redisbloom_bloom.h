@@ -32,9 +32,9 @@ enum {
 
 /* Creates a filter with one level. A rate above 0.25 becomes 0.25. `expansion` is the factor between the capacities of
  * two levels, at least 1. If `scaling` is false, it may also be 0; it is stored, but not used.
- *   KITH_E_RATE       rate is not in (0, 1)
- *   KITH_E_CAPACITY   capacity is 0
- *   KITH_E_OPTION     expansion is 0, and `scaling` is true
+ *   KITH_E_RATE           rate is not in (0, 1)
+ *   KITH_E_CAPACITY       capacity is 0
+ *   KITH_E_OPTION_VALUE   expansion is 0, and `scaling` is true
  *   KITH_E_TOO_LARGE, KITH_E_MEMORY */
 KITH_MUST_USE kith_status redisbloom_bloom_create(double rate, uint64_t capacity, uint32_t expansion, bool scaling,
                                                   uint64_t most_bytes, const kith_allocator *allocator,

@@ -130,7 +130,7 @@ kith_status redisbloom_cuckoo_create(uint64_t capacity, uint32_t bucket_size, ui
                                      redisbloom_cuckoo **filter) {
     if (bucket_size < 1 || bucket_size > BUCKET_SIZE_MOST || max_iterations < 1 || max_iterations > ITERATIONS_MOST ||
         expansion > EXPANSION_MOST)
-        return KITH_E_OPTION;
+        return KITH_E_OPTION_VALUE;
     if (capacity == 0)
         return KITH_E_CAPACITY;
     if (capacity > SLOTS_MOST / 2)

@@ -28,7 +28,7 @@ typedef struct redisbloom_cuckoo redisbloom_cuckoo;
  * max_iterations   the most kicks of an insertion, 1 … 65535
  * expansion        0 … 32768, rounded up to a power of two: the factor between the sizes of sub-filters; 0: no growth
  *
- *   KITH_E_CAPACITY, KITH_E_OPTION, KITH_E_TOO_LARGE, KITH_E_MEMORY */
+ *   KITH_E_CAPACITY, KITH_E_OPTION_VALUE, KITH_E_TOO_LARGE, KITH_E_MEMORY */
 KITH_MUST_USE kith_status redisbloom_cuckoo_create(uint64_t capacity, uint32_t bucket_size, uint32_t max_iterations,
                                                    uint32_t expansion, uint64_t most_bytes,
                                                    const kith_allocator *allocator, redisbloom_cuckoo **filter);

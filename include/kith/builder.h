@@ -1,13 +1,13 @@
 /* kith/builder.h: builds a filter from a complete list of keys.
  *
  * A builder takes the digests of the keys in chunks. Usually it keeps them in memory up to a limit, and beyond it in a
- * temporary file, and makes the filter at the end. (bloom and blocked with a given capacity are filled immediately: see
- * kith_builder_open.) Unlike kith_filter_create() followed by kith_filter_add_many(), it
+ * temporary file, and makes the filter at the end. (Filters that store no copies are filled immediately, if their
+ * capacity is given: see kith_builder_open.) Unlike kith_filter_create() followed by kith_filter_add_many(), it
  *
  *   - drops repeats, so that kinds that store copies store each key once;
  *   - sizes the filter for the number of distinct keys, which need not be known beforehand;
  *   - divides the work among threads: each thread fills one cache-sized part of the filter after the other, with the
- *     digests sorted by part (bloom and counting: each thread sets the cells of its own range);
+ *     digests sorted by part (if the cells of a key are anywhere: each thread sets the cells of its own range);
  *   - can build static kinds (those without KITH_CAN_ADD), which can only be built from a complete list of keys.
  *
  * The result has the bytes that adding the digests one by one, in order, would give (without KITH_BUILD_MULTISET: only
@@ -123,11 +123,7 @@ typedef struct kith_build_limits {
  * they come. It then stores no digests, except for up to 2^20 (8 MiB) if it uses several threads. Otherwise it
  * collects: it stores all digests, and kith_builder_finish() makes the filter.
  *
- *     with a given capacity      kinds
- *     streams                    bloom, blocked, layers of these
- *     collects                   counting, blocked_counting, cuckoo, overlap, layers of these; fuse, ribbon (static)
- *
- * Without a given capacity every kind collects.
+ * So kinds that store copies, static kinds, and all kinds without a given capacity collect.
  *
  * Returns the codes of kith_filter_plan() if the spec is invalid whatever the number of keys will be; KITH_E_KIND for a
  * multiset of a kind without KITH_CAN_COPIES; KITH_E_ARGUMENT for an unknown flag; KITH_E_FOLDER for a memory limit

@@ -176,8 +176,9 @@ typedef struct kith_file_options {
  *   KITH_E_CANCELLED   waiting() returned false
  *   KITH_E_LOCK        FILE-lock is not an empty regular file, cannot be created or opened, or the file system has no
  *                      locks; or KITH_FILE_LOCK_NEVER was given for a file with a journal
- *   KITH_E_JOURNAL     the journal is missing, belongs to another file, or lacks the first operations after the
- *                      snapshot, so that keys would be missing
+ *   KITH_E_JOURNAL_MISSING   there is no journal
+ *   KITH_E_JOURNAL_FOREIGN   FILE-journal belongs to another file or is no journal, or it lacks the first operations
+ *                      after the snapshot, so that keys would be missing
  *   KITH_E_CORRUPT     FILE is damaged, or a record of the journal that had been synced. No file is changed
  *   KITH_E_TOO_LARGE   more than max_bytes of memory are needed
  *   KITH_E_ARGUMENT    unknown mode, lock or sync; KITH_E_STRUCT: malformed options
@@ -314,9 +315,10 @@ KITH_API bool kith_file_durable(const kith_file *file);
  * journal of a damaged file.
  *
  * Returns KITH_E_UNSUPPORTED for a static kind, KITH_E_BUSY if operations in the journal are not committed,
- * KITH_E_JOURNAL if FILE-journal is not a journal of kith, KITH_E_LOCK with KITH_FILE_LOCK_NEVER, KITH_E_RANDOM, and
- * the codes of kith_file_commit(). On failure the file is as before or, if only opening the new files fails, complete;
- * if only the removal of the journal fails, the file is plain already, and nobody reads that journal. */
+ * KITH_E_JOURNAL_FOREIGN if FILE-journal is not a journal of kith, KITH_E_LOCK with KITH_FILE_LOCK_NEVER,
+ * KITH_E_RANDOM, and the codes of kith_file_commit(). On failure the file is as before or, if only opening the new
+ * files fails, complete; if only the removal of the journal fails, the file is plain already, and nobody reads that
+ * journal. */
 KITH_API KITH_MUST_USE kith_status kith_file_set_journal(kith_file *file, bool has_journal);
 
 /* Writes a new snapshot and starts a new journal, unless there were no operations since the last checkpoint. On a plain
@@ -379,9 +381,9 @@ KITH_API KITH_MUST_USE kith_status kith_file_descriptors(const char *path, int *
 
 /* Like kith_file_open() with KITH_FILE_READ, for two regular files that are open for reading. `journal` is negative if
  * there is none, or -errno as above. On success the descriptors belong to the file, which closes them; on failure they
- * are still yours. If the file has a journal and the result is KITH_E_JOURNAL, a checkpoint may have come between the
- * opening of the two: kith_file_descriptors() tries again in that case, and you may do the same. kith_file_refresh()
- * sees what is appended to this journal, but not what happens after the next checkpoint. */
+ * are still yours. If the file has a journal and the result is KITH_E_JOURNAL_FOREIGN, a checkpoint may have come
+ * between the opening of the two: kith_file_descriptors() tries again in that case, and you may do the same.
+ * kith_file_refresh() sees what is appended to this journal, but not what happens after the next checkpoint. */
 KITH_API KITH_MUST_USE kith_status kith_file_open_fd(int file, int journal, const kith_file_options *options,
                                                      kith_file **opened);
 

@@ -127,13 +127,12 @@ KITH_API void kith_filter_free(kith_filter *filter);
  *
  * *was_new (may be NULL) is set on success to whether kith_filter_has() was false before.
  *
- * Adding a key twice: bloom and blocked ignore the second add, and accept such a key even if they are full. Counting
- * and cuckoo kinds store a second copy, up to max_copies of kith_filter_plan_of(), and each kith_filter_remove()
- * removes one.
+ * Adding a key twice: filters without KITH_CAN_COPIES ignore the second add, and accept such a key even if they are
+ * full. Others store a second copy, up to max_copies of kith_filter_plan_of(), and each kith_filter_remove() removes
+ * one.
  *
- * Cost: one hash, then 1 cache line (blocked, blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). A cuckoo
- * kind that is nearly full searches for a free slot, which takes microseconds, and less than a millisecond whatever the
- * keys are. */
+ * Cost: one hash, then as many cache lines as a lookup reads (kith_plan.lines). A cuckoo kind that is nearly full
+ * searches for a free slot, which takes microseconds, and less than a millisecond whatever the keys are. */
 KITH_API KITH_MUST_USE kith_status kith_filter_add(kith_filter *filter, const void *key, size_t key_bytes,
                                                    bool *was_new);
 
@@ -229,13 +228,13 @@ typedef enum kith_build_flags {
  * may be up to a third larger than planned if the digests are not hashes.
  *
  * Returns the codes of kith_filter_create() (a static kind is supported here), those of kith_filter_add(), KITH_E_FULL
- * also for a list of keys that was made so that no filter of kind fuse can be built from it (ribbon stores it),
+ * also for a list of keys that was made so that no filter of this static kind can be built from it (docs/security.md),
  * KITH_E_TOO_LARGE if the filter would become larger than planned and than spec->bytes or spec->max_bytes, or
  * KITH_E_CAPACITY if n is 0 and only the rate is given.
  *
  * Memory while it runs, in addition to the filter: 8 bytes per digest and 24 per key of a shard on each thread (static
- * kinds), at most 140 MiB (multisets; bloom and blocked with a capacity), or 11 to 50 bytes per digest. "Builds" in
- * docs/kinds.md has the details. */
+ * kinds), at most 140 MiB (multisets; kinds that store no copies, with a capacity), or 11 to 50 bytes per digest.
+ * "Builds" in docs/kinds.md has the details. */
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
                                                      unsigned flags, unsigned threads, kith_filter **filter);
 
@@ -381,14 +380,14 @@ KITH_API KITH_MUST_USE kith_status kith_filter_relocate(kith_filter *filter, kit
  * the kind cannot do this: see KITH_CAN_MERGE, KITH_CAN_INTERSECT and KITH_CAN_SUBSET. KITH_E_SAME: both arguments
  * are the same filter (merge, intersect). */
 
-/* Adds everything in `from` to `into`. bloom and blocked: the result has the bits of a filter to which all keys of both
+/* Adds everything in `from` to `into`. Filters of bits: the result has the bits of a filter to which all keys of both
  * were added. Counting kinds: counters are added, up to their maximum. Cuckoo kinds: a key that is in both has
  * the copies of both. A merge that fails changes nothing.
  *
  * Returns KITH_OK, or
  *   KITH_E_FULL    the union would have more keys than the capacity, or would break another condition of "When a filter
- *                  is full" in docs/kinds.md. (bloom and blocked count a union by its bits, because the sets may have
- *                  keys in common. It succeeds as long as the rate is kept; the count becomes an estimate)
+ *                  is full" in docs/kinds.md. (In filters of bits a union is counted by its bits, because the sets may
+ *                  have keys in common. It succeeds as long as the rate is kept; the count becomes an estimate)
  *   KITH_E_COPIES  cuckoo kinds: a key would have more copies than the filter can store
  *   KITH_E_MEMORY  cuckoo kinds, which need memory for a copy of `into`, to restore it if the merge fails */
 KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
@@ -406,12 +405,11 @@ KITH_API KITH_MUST_USE kith_status kith_filter_subset(const kith_filter *part, c
 
 /* ---- many threads ---- */
 
-/* An adder lets one thread add keys to a writable filter of kind bloom or blocked (KITH_CAN_SHARE) while other threads
- * do the same with their own adders. From the opening of the first adder until the last one is closed, only adders may
- * use the filter, except that kith_filter_digest(), digest_many() and digest_packed() may be called. Calls that change,
- * combine, copy, save or check it, and kith_filter_stats_of(), return KITH_E_BUSY, and has() must not be called. Adders
- * may be opened and closed from any thread. If this happens at the same time, the filter's allocator must be
- * thread-safe.
+/* An adder lets one thread add keys to a writable filter that has KITH_CAN_SHARE while other threads do the same with
+ * their own adders. From the opening of the first adder until the last one is closed, only adders may use the filter,
+ * except that kith_filter_digest(), digest_many() and digest_packed() may be called. Calls that change, combine, copy,
+ * save or check it, and kith_filter_stats_of(), return KITH_E_BUSY, and has() must not be called. Adders may be opened
+ * and closed from any thread. If this happens at the same time, the filter's allocator must be thread-safe.
  *
  * Each adder reserves some capacity, at most 256 keys at a time, and returns what it did not use when it is closed. So
  * near the capacity one adder may return KITH_E_FULL while others still have reserved capacity. If two threads add the
@@ -438,7 +436,7 @@ KITH_API void kith_adder_close(kith_adder *adder);
 
 /* ---- statistics ---- */
 
-/* Returns the number of keys added minus those removed. bloom and blocked count only adds that changed a bit. */
+/* Returns the number of keys added minus those removed. Filters of bits count only adds that changed a bit. */
 KITH_API uint64_t kith_filter_count(const kith_filter *filter);
 
 /* Returns how many keys the filter was sized for. For a filter that grows, this is the sum of the capacities of its

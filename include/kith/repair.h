@@ -17,11 +17,11 @@
  *   Bloom kinds        Every cell (bit or counter) of a damaged page is set to its largest value. No key is lost, but
  *                      there are more false positives: kith_filter_stats.rate_now. Keys can be added only if the
  *                      filter is not too full because of this. If all pages are damaged, nothing can be saved
- *   cuckoo, overlap    The bytes of a damaged page are kept. A key whose entry has a wrong byte is no longer found; the
+ *   cuckoo kinds       The bytes of a damaged page are kept. A key whose entry has a wrong byte is no longer found; the
  *                      other keys of the page usually still are. (If wrong bytes look like more entries than the
  *                      capacity allows, some entries of damaged pages are cleared.) keys_at_risk bounds the number of
  *                      keys that are lost
- *   fuse, ribbon       A damaged page is kept as it is. A key is found only if all bits that its lookup reads are
+ *   static kinds       A damaged page is kept as it is. A key is found only if all bits that its lookup reads are
  *                      intact; keys_at_risk is the number of all keys. Build the filter again, if you have the keys
  *   layers             Each layer is repaired as a filter of its kind. A layer of which nothing can be saved becomes
  *                      empty

@@ -76,9 +76,7 @@ extern "C" {
     X(29, E_KEY,                                                                                                       \
       "the key has the wrong size for this table, or is outside its universe, or a value was given to a bitset")       \
     X(30, E_CANCELLED, "cancelled by the caller")                                                                      \
-    X(31, E_JOURNAL,                                                                                                   \
-      "the file is a store, which is opened together with its journal (kith_file_open); or that journal is missing, "  \
-      "or does not belong to the file")                                                                                \
+    X(31, E_JOURNAL, "the file is a store, which is opened together with its journal (kith_file_open)")                \
     X(32, E_LOCKED, "another process or handle has the store open for writing")                                        \
     X(33, E_NOT_STORE, "the file is a plain filter, not a store")                                                      \
     X(34, E_REPLACED,                                                                                                  \
@@ -104,7 +102,9 @@ extern "C" {
     X(51, E_OPTION_TWICE, "an option is given twice")                                                                  \
     X(52, E_OPTION_VALUE, "the value of an option is missing or out of range")                                         \
     X(53, E_OPTION_KIND, "options belong to a kind, and no kind is given")                                             \
-    X(54, E_OPTION_FIT, "an option contradicts another option or the rate")
+    X(54, E_OPTION_FIT, "an option contradicts another option or the rate")                                            \
+    X(55, E_JOURNAL_MISSING, "the journal of the file is missing")                                                     \
+    X(56, E_JOURNAL_FOREIGN, "the journal does not belong to the file, or is no journal")
 
 typedef enum kith_status {
 #define KITH_STATUS_ENUM(number, name, sentence) KITH_##name = number,

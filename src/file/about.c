@@ -23,14 +23,17 @@ kith_status kithi_file_fail_with(kith_file *f, kith_status status, const char *n
 }
 
 static const char *text_of(kith_status status, int error) {
-    if (status == KITH_E_JOURNAL)
-        return "the journal is missing, is not a journal, or does not belong to this file (kith repair saves the rest)";
+    if (status == KITH_E_JOURNAL_MISSING)
+        return "the journal is missing (kith repair saves the rest)";
+    if (status == KITH_E_JOURNAL_FOREIGN)
+        return "the journal does not belong to this file (kith repair saves the rest)";
+    if (status == KITH_E_NO_SPACE)
+        return "no space left for the file; an existing file is unchanged. Make space and try again";
     if (status == KITH_E_REPLACED)
         return "another program has changed or replaced it; nothing was written, so try again";
     if (status == KITH_E_CORRUPT)
         return "is damaged: a checksum, a size or an invariant is wrong; nothing was changed (kith repair saves what "
-               "it "
-               "can)";
+               "it can)";
     if (status == KITH_E_NO_FILE)
         return error == ENOTDIR ? "a part of its path is a file, not a folder" : "no such file";
     if (status == KITH_E_PERMISSION)
@@ -47,7 +50,8 @@ kith_status kithi_file_fail(kith_file *f, kith_status status) {
     if (status == KITH_OK)
         return KITH_OK;
     char name[KITHI_NAME_BYTES];
-    bool is_journal = status == KITH_E_JOURNAL && f->name[0] != '\0' && kithi_join_names(name, f->name, "-journal");
+    bool is_journal = (status == KITH_E_JOURNAL_MISSING || status == KITH_E_JOURNAL_FOREIGN) && f->name[0] != '\0' &&
+                      kithi_join_names(name, f->name, "-journal");
     (void)kithi_file_fail_with(f, status, is_journal ? name : f->name, text_of(status, error));
     errno = error;
     return status;

@@ -233,8 +233,8 @@ kith_status kithi_store_close_plain(kithi_store *s) {
 
 /* ---- creating ---- */
 
-/* Sets *exists to whether there is a file with the name of the journal. Returns KITH_E_JOURNAL if that file is neither
- * a journal nor empty. */
+/* Sets *exists to whether there is a file with the name of the journal. Returns KITH_E_JOURNAL_FOREIGN if that file is
+ * neither a journal nor empty. */
 static kith_status check_journal_name(const kithi_store *s, bool *exists) {
     int file;
     uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
@@ -247,7 +247,7 @@ static kith_status check_journal_name(const kithi_store *s, bool *exists) {
         return status;
     status = kithi_files_read(s->files, file, bytes, sizeof bytes, 0, &got);
     if (status == KITH_OK && got > 0 && !kithi_is_journal(bytes, got))
-        status = KITH_E_JOURNAL;
+        status = KITH_E_JOURNAL_FOREIGN;
     s->files->close(s->files->context, file);
     return status;
 }
@@ -265,7 +265,8 @@ static bool is_no_store(kith_status status) {
     case KITH_E_TRUNCATED:
     case KITH_E_TRAILING:
     case KITH_E_CORRUPT:
-    case KITH_E_JOURNAL:
+    case KITH_E_JOURNAL_MISSING:
+    case KITH_E_JOURNAL_FOREIGN:
         return true;
     default:
         return false;

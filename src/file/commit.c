@@ -84,7 +84,7 @@ static kith_status write_store(kith_file *f) {
         return status;
     kithi_file_guard_store(f, s);
     status = kithi_store_fill(s, f->whole);
-    if (status == KITH_E_JOURNAL)
+    if (status == KITH_E_JOURNAL_FOREIGN)
         (void)kithi_file_fail_with(f, status, s->journal_name, "exists, but is not a journal of kith; move it away");
     if (status != KITH_OK) {
         kithi_store_free(s);

@@ -68,7 +68,7 @@ static kith_status open_given_store(kith_file *f, int file, int journal) {
     bool is_absent = journal == -1 || journal == -ENOENT;
     bool is_other = journal == -EISDIR || journal == -EINVAL || journal == -ENXIO || journal == -ELOOP;
     if (is_other)
-        return KITH_E_JOURNAL;
+        return KITH_E_JOURNAL_FOREIGN;
     if (journal < 0 && !is_absent)
         return kithi_status_with_errno(-journal);
     kith_status status = kithi_store_open_fd(file, journal < 0 ? -1 : journal, &options, &f->store);

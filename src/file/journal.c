@@ -85,7 +85,7 @@ kith_status kithi_journal_open(kithi_journal *j) {
 
 kith_status kithi_journal_use_header(kithi_journal *j, const uint8_t *bytes, size_t byte_count) {
     if (!kithi_is_journal(bytes, byte_count))
-        return KITH_E_JOURNAL;
+        return KITH_E_JOURNAL_FOREIGN;
     if (byte_count < KITHI_JOURNAL_HEADER_BYTES)
         return KITH_E_CORRUPT;
     if (kithi_load16(bytes + AT_VERSION) != JOURNAL_VERSION)

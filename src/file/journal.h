@@ -77,8 +77,8 @@ void kithi_journal_head_write(uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES], const k
 bool kithi_is_journal(const uint8_t *bytes, size_t byte_count);
 
 /* Reads and verifies the header of j->file, and sets j->head, j->start and j->size_limit. The caller has set `files`,
- * `file` and `window`. Fails with KITH_E_JOURNAL if the file is not a journal, with KITH_E_VERSION or KITH_E_CORRUPT,
- * and if the file cannot be read. */
+ * `file` and `window`. Fails with KITH_E_JOURNAL_FOREIGN if the file is not a journal, with KITH_E_VERSION or
+ * KITH_E_CORRUPT, and if the file cannot be read. */
 kith_status kithi_journal_open(kithi_journal *j);
 
 /* The same with the header in `bytes`, whatever the header of the file is; the file is not read. */

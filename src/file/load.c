@@ -12,7 +12,7 @@
  * then higher than the sequence number of the snapshot, and the reader opens both again. The new snapshot was in place
  * before the new journal was. So the snapshot that the reader finds the second time must contain all operations up to
  * that base. If it does not, somebody has put an old copy of the file there, and the journal does not belong to it
- * (KITH_E_JOURNAL).
+ * (KITH_E_JOURNAL_FOREIGN).
  *
  * The journal is read twice, because operations of an incomplete batch must not be applied. The first pass finds the
  * end of the last complete batch, the second applies the records up to there. */
@@ -194,11 +194,11 @@ static kith_status open_journal(const kithi_store *s, kithi_image *image) {
     kithi_journal *j = &image->journal;
     kith_status status = kithi_files_open_journal(s->files, s->folder, s->journal_name, s->is_writer, &j->file);
     if (status == KITH_E_NO_FILE)
-        return KITH_E_JOURNAL;
+        return KITH_E_JOURNAL_MISSING;
     if (status == KITH_OK)
         status = kithi_journal_open(j);
     if (status == KITH_OK && memcmp(j->head.id, image->mark.id, sizeof j->head.id) != 0)
-        status = KITH_E_JOURNAL;
+        status = KITH_E_JOURNAL_FOREIGN;
     return status;
 }
 
@@ -209,7 +209,7 @@ static kith_status open_pair(kithi_store *s, kithi_image *image) {
         *image = (kithi_image){.snapshot_file = -1, .journal = {.files = s->files, .file = -1, .window = s->window}};
         kith_status status = open_snapshot(s, image);
         if (status == KITH_OK && image->mark.sequence < seen_base)
-            status = KITH_E_JOURNAL;
+            status = KITH_E_JOURNAL_FOREIGN;
         if (status == KITH_OK)
             status = open_journal(s, image);
         if (status == KITH_OK && image->journal.head.base <= image->mark.sequence)
@@ -219,7 +219,7 @@ static kith_status open_pair(kithi_store *s, kithi_image *image) {
             return status;
         seen_base = image->journal.head.base;
     }
-    return KITH_E_JOURNAL;
+    return KITH_E_JOURNAL_FOREIGN;
 }
 
 static kith_status load_once(kithi_store *s, kithi_image *image) {
@@ -321,8 +321,10 @@ kith_status kithi_store_refresh(kithi_store *s, bool *changed) {
     if (!s->is_writer) {
         /* s->failure is set if an earlier refresh could be neither completed nor undone. Some operations after now.end
          * are then applied already and must not be applied again, so both files are loaded anew. */
+        const kithi_files *files = s->files;
         bool can_follow = s->failure == KITH_OK &&
-                          s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
+                          files->is_named(files->context, s->now.snapshot_file, s->folder, s->snapshot_name) == 1 &&
+                          files->is_named(files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
         if (can_follow)
             status = kithi_journal_still_has(&s->now.journal, &before, &can_follow);
         if (status == KITH_OK && can_follow)

@@ -53,7 +53,8 @@ static kith_status poll_lock(kith_file *f, int lock, uint64_t since) {
     for (unsigned pause = 1;; pause = pause < PAUSE_MS_MAX ? 2 * pause : pause) {
         uint64_t waited = f->files->now_ms(f->files->context) - since;
         if (waited >= f->options.wait_ms)
-            return kithi_file_fail_with(f, KITH_E_LOCKED, f->lock_name, "another process holds the lock");
+            return kithi_file_fail_with(f, KITH_E_LOCKED, f->lock_name,
+                                        "another process is changing the file; try again when it has finished");
         uint64_t rest = f->options.wait_ms - waited;
         f->files->pause(f->files->context, rest < pause ? (unsigned)rest : pause);
         if (f->files->take_lock(f->files->context, lock, false) == 0)
@@ -76,7 +77,8 @@ static kith_status take(kith_file *f, int lock) {
     if (errno != EWOULDBLOCK)
         return fail_flock(f);
     if (f->options.wait_ms == 0)
-        return kithi_file_fail_with(f, KITH_E_LOCKED, f->lock_name, "another process holds the lock");
+        return kithi_file_fail_with(f, KITH_E_LOCKED, f->lock_name,
+                                    "another process is changing the file; try again when it has finished");
     if (!may_wait(f, since))
         return kithi_file_fail_with(f, KITH_E_CANCELLED, f->lock_name, "waiting for the lock was cancelled");
     return f->options.wait_ms == KITH_FILE_WAIT ? wait_in_flock(f, lock, since) : poll_lock(f, lock, since);
@@ -152,7 +154,9 @@ kith_status kithi_file_check(kith_file *f) {
         return kithi_file_fail_with(f, f->mode == KITH_FILE_REPLACE ? KITH_E_REPLACED : KITH_E_EXISTS, f->name,
                                     "another program has created it meanwhile; it is unchanged");
     if (!now.exists && f->guard.is.exists)
-        return fail_replaced(f, f->name, "another program has removed or renamed it; nothing was written");
+        return fail_replaced(f, f->name,
+                             "another program has removed or renamed it; nothing was written, so put it "
+                             "back and try again");
     if (!kithi_same_file(&now, &f->guard.is))
         return fail_replaced(f, f->name,
                              "another program has changed or replaced it; nothing was written, so try again");

@@ -443,9 +443,14 @@ static kith_status reload(kith_file *f, bool *changed) {
     if (f->store == NULL && kithi_same_file(&now, &f->guard.is))
         return KITH_OK;
     kith_status status = kithi_file_load(f);
-    if (status == KITH_E_IO && (errno == ELOOP || errno == EISDIR || errno == EINVAL || errno == ENXIO))
-        return kithi_file_fail_with(f, KITH_E_REPLACED, f->name, "is no longer a regular file");
     *changed = status == KITH_OK;
+    return status;
+}
+
+/* Says that FILE is no regular file any more, if that is why it could not be loaded again. */
+static kith_status fail_reload(kith_file *f, kith_status status) {
+    if (status == KITH_E_IO && (errno == ELOOP || errno == EISDIR || errno == EINVAL || errno == ENXIO))
+        return kithi_file_fail_with(f, KITH_E_REPLACED, f->name, "is no longer a regular file; put the file back");
     return status;
 }
 
@@ -457,13 +462,13 @@ kith_status kith_file_refresh(kith_file *f, bool *changed) {
         if (kith_file_filter(f) == NULL && f->mode != KITH_FILE_REPLACE && f->guard.is.exists)
             status = kithi_file_load(f);
     } else if (f->store == NULL) {
-        status = reload(f, &is_new);
+        status = fail_reload(f, reload(f, &is_new));
     } else {
         status = kithi_store_refresh(f->store, &is_new);
         if (status == KITH_E_NOT_STORE && f->folder >= 0)
-            status = reload(f, &is_new);
+            status = fail_reload(f, reload(f, &is_new));
         else
-            status = kithi_file_fail(f, status);
+            status = fail_reload(f, kithi_file_fail(f, status));
     }
     if (status == KITH_OK && changed != NULL)
         *changed = is_new;

@@ -280,7 +280,7 @@ static kith_status open_journal(repair *r, kithi_journal *j) {
     uint8_t header[KITHI_JOURNAL_HEADER_BYTES];
     size_t got;
     kith_status status = kithi_files_open_journal(s->files, s->folder, s->journal_name, false, &j->file);
-    if (status == KITH_E_NO_FILE || status == KITH_E_JOURNAL) {
+    if (status == KITH_E_NO_FILE || status == KITH_E_JOURNAL_FOREIGN) {
         r->report.journal = status == KITH_E_NO_FILE ? KITH_JOURNAL_MISSING : KITH_JOURNAL_FOREIGN;
         return KITH_OK;
     }

@@ -1,7 +1,7 @@
 /* os/errno_status.h: converts errno to a kith_status. All conversions use this function. (Four failures have a code
- * that this function does not choose: KITH_E_LOCKED, if somebody else holds the lock of a store; KITH_E_JOURNAL, if the
- * journal of a store does not exist or is not a regular file; KITH_E_RANDOM, if there are no random bytes for a secret
- * key or the id of a store; and KITH_E_IO, if a builder cannot read its temporary file.)
+ * that this function does not choose: KITH_E_LOCKED, if somebody else holds the lock of a store; KITH_E_JOURNAL_MISSING
+ * or _FOREIGN, if the journal of a store does not exist or is not a regular file; KITH_E_RANDOM, if there are no random
+ * bytes for a secret key or the id of a store; and KITH_E_IO, if a builder cannot read its temporary file.)
  *
  *   ENOENT ENOTDIR          KITH_E_NO_FILE
  *   EACCES EPERM EROFS      KITH_E_PERMISSION

@@ -55,5 +55,5 @@ kith_status kithi_files_open(const kithi_files *files, int folder, const char *n
 kith_status kithi_files_open_journal(const kithi_files *files, int folder, const char *name, bool writable, int *file) {
     kith_status status = kithi_files_open(files, folder, name, writable, file);
     bool is_regular = errno != EISDIR && errno != ELOOP && errno != EINVAL && errno != ENXIO;
-    return status == KITH_E_IO && !is_regular ? KITH_E_JOURNAL : status;
+    return status == KITH_E_IO && !is_regular ? KITH_E_JOURNAL_FOREIGN : status;
 }

@@ -85,7 +85,7 @@ KITH_MUST_USE kith_status kithi_files_truncate(const kithi_files *files, int fil
 KITH_MUST_USE kith_status kithi_files_open(const kithi_files *files, int folder, const char *name, bool writable,
                                            int *file);
 
-/* The same for a journal. KITH_E_JOURNAL: the name is that of a folder, a link, a FIFO or a device: no journal. */
+/* The same for a journal. KITH_E_JOURNAL_FOREIGN: the name is that of a folder, a link, a FIFO or a device. */
 KITH_MUST_USE kith_status kithi_files_open_journal(const kithi_files *files, int folder, const char *name,
                                                    bool writable, int *file);
 

@@ -102,7 +102,7 @@ kith_status kithi_options_read_known(const char *text, const kith_option *option
             end++;
         const char *equals = memchr(at, '=', (size_t)(end - at));
         if (equals == NULL)
-            return KITH_E_OPTION;
+            return KITH_E_OPTION_VALUE;
         size_t i = 0, name_length = (size_t)(equals - at);
         while (i < option_count &&
                (strlen(options[i].name) != name_length || memcmp(options[i].name, at, name_length) != 0))

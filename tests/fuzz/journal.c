@@ -189,7 +189,7 @@ static bool read_at(size_t at, seen_record *r) {
 static kith_status header_status(uint64_t *base) {
     static const uint8_t SIGNATURE[] = {0x8b, 'K', 'J', 'N', 'L', '\r', '\n', 0x1a};
     if (journal_bytes < sizeof SIGNATURE || memcmp(journal, SIGNATURE, sizeof SIGNATURE) != 0)
-        return KITH_E_JOURNAL;
+        return KITH_E_JOURNAL_FOREIGN;
     if (journal_bytes < HEADER_BYTES)
         return KITH_E_CORRUPT;
     if (kithi_load16(journal + 8) != 1)
@@ -200,7 +200,7 @@ static kith_status header_status(uint64_t *base) {
         return KITH_E_CORRUPT;
     for (size_t i = 0; i < 16; i++)
         if (journal[16 + i] != 0x55)
-            return KITH_E_JOURNAL;
+            return KITH_E_JOURNAL_FOREIGN;
     return KITH_OK;
 }
 
@@ -226,7 +226,7 @@ static expectation expect(kith_filter *model, uint64_t snapshot_sequence) {
     seen_record r;
     e.status = header_status(&e.sequence);
     if (e.status == KITH_OK && e.sequence > snapshot_sequence)
-        e.status = KITH_E_JOURNAL;
+        e.status = KITH_E_JOURNAL_FOREIGN;
     if (e.status != KITH_OK)
         return e;
     size_t at = HEADER_BYTES;

@@ -523,7 +523,7 @@ TEST(files_that_are_no_filters_are_refused_and_get_no_lock) {
     CHECK_STATUS(kith_file_open(in(&f, "j"), KITH_FILE_CHANGE, &options, &file), KITH_E_LOCK);
     CHECK_STATUS(kith_file_open(in(&f, "j"), KITH_FILE_REPLACE, &options, &file), KITH_E_LOCK);
     CHECK(remove(in(&f, "j-journal")) == 0);
-    CHECK_STATUS(kith_file_open(in(&f, "j"), KITH_FILE_READ, &options, &file), KITH_E_JOURNAL);
+    CHECK_STATUS(kith_file_open(in(&f, "j"), KITH_FILE_READ, &options, &file), KITH_E_JOURNAL_MISSING);
     CHECK(strcmp(error.name, "j-journal") == 0);
     remove_folder(&f);
 }
@@ -566,9 +566,9 @@ TEST(descriptors_are_opened_together_and_read_in_a_sandbox) {
         CHECK_OK(kith_file_descriptors(in(&f, "link"), &file, &fd_journal));
         CHECK((fd_journal >= 0) == journal && (journal || fd_journal == -ENOENT));
         if (journal) {
-            CHECK_STATUS(kith_file_open_fd(file, -1, NULL, &opened), KITH_E_JOURNAL);
+            CHECK_STATUS(kith_file_open_fd(file, -1, NULL, &opened), KITH_E_JOURNAL_MISSING);
             CHECK_STATUS(kith_file_open_fd(file, -EACCES, NULL, &opened), KITH_E_PERMISSION);
-            CHECK_STATUS(kith_file_open_fd(file, -EISDIR, NULL, &opened), KITH_E_JOURNAL);
+            CHECK_STATUS(kith_file_open_fd(file, -EISDIR, NULL, &opened), KITH_E_JOURNAL_FOREIGN);
         }
         CHECK_OK(kith_file_open_fd(file, fd_journal, NULL, &opened));
         CHECK(has_keys(opened, 0, 10) && info_of(opened).has_journal == journal && info_of(opened).exists);

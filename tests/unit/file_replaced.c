@@ -263,7 +263,9 @@ TEST(hard_links_keep_the_old_content) {
     remove_folder(&f);
 }
 
-TEST(a_reader_keeps_what_it_has_if_the_name_is_no_file_any_more) {
+/* What a refresh does agrees with what a new reader finds. (A link in the place of the file is followed only
+ * by that.) */
+TEST(a_reader_notices_what_took_the_place_of_its_file_and_keeps_what_it_has) {
     for (unsigned journal = 0; journal < 2; journal++)
         for (unsigned i = 0; i < ACT_COUNT; i++) {
             if (ACTS[i].tears_map || ACTS[i].act == append_to_it || ACTS[i].act == write_into_it ||
@@ -276,6 +278,16 @@ TEST(a_reader_keeps_what_it_has_if_the_name_is_no_file_any_more) {
             bool changed = false;
             kith_status status = kith_file_refresh(file, &changed);
             CHECK(status == KITH_OK ? has_keys(file, changed ? 500 : 0, 10) : has_keys(file, 0, 100));
+            kith_file *now = NULL;
+            kith_status of_new = kith_file_open(in(&f, "x"), KITH_FILE_READ, NULL, &now);
+            if ((status == KITH_OK) != (of_new == KITH_OK && ACTS[i].act != link_back))
+                CHECK_FAIL("journal %d, another program %s: %s, but a new reader: %s", journal, ACTS[i].does,
+                           kith_status_name(status), kith_status_name(of_new));
+            if (status == KITH_OK)
+                CHECK(has_keys(now, changed ? 500 : 0, 10));
+            else
+                CHECK(strncmp(wrong_name(file), "x", 1) == 0);
+            CHECK_OK(kith_file_close(now));
             CHECK_OK(kith_file_close(file));
             remove_folder(&f);
         }

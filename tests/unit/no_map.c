@@ -154,8 +154,8 @@ TEST(descriptors_that_do_not_make_a_store_stay_with_the_caller) {
     CHECK_OK(kith_filter_save(model, in(&f, "plain")));
     int x = opened_file(in(&f, "x")), other = opened_file(journal_of(&f, "y")), plain = opened_file(in(&f, "plain"));
     kithi_store *store = NULL;
-    CHECK_STATUS(kithi_store_open_fd(x, -1, NULL, &store), KITH_E_JOURNAL);
-    CHECK_STATUS(kithi_store_open_fd(x, other, NULL, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(kithi_store_open_fd(x, -1, NULL, &store), KITH_E_JOURNAL_MISSING);
+    CHECK_STATUS(kithi_store_open_fd(x, other, NULL, &store), KITH_E_JOURNAL_FOREIGN);
     CHECK_STATUS(kithi_store_open_fd(plain, other, NULL, &store), KITH_E_NOT_STORE);
     CHECK(is_open(x) && is_open(other) && is_open(plain) && is_open(0));
     CHECK(close(x) == 0 && close(other) == 0 && close(plain) == 0);

@@ -20,7 +20,7 @@ TEST(the_sentence_begins_with_the_option_that_is_wrong_and_says_why) {
         kith_status status;
     } WRONG[] = {
         {NULL, "b=4", "b=4: options belong to a kind, and no kind is given", KITH_E_OPTION_KIND},
-        {"cuckoo", "b", "b: an option has the form name=value", KITH_E_OPTION},
+        {"cuckoo", "b", "b: an option has the form name=value", KITH_E_OPTION_VALUE},
         {"cuckoo", "b=4 b=4", "b=4: the option is given twice", KITH_E_OPTION_TWICE},
         {"cuckoo", "insert=walk, b=9", "b=9: the values of b are 1|2|4|8", KITH_E_OPTION_VALUE},
         {"cuckoo", "insert=hop", "insert=hop: the values of insert are auto|search|walk", KITH_E_OPTION_VALUE},

@@ -572,7 +572,7 @@ TEST(creating_over_a_store_replaces_its_content) {
 
     /* a file of that name that is not a journal is never overwritten */
     CHECK(unlink(in(&f, "x")) == 0 && make_file(in(&f, "x-journal"), 10, 3, 0600));
-    CHECK_STATUS(kithi_store_create(in(&f, "x"), model, NULL, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(kithi_store_create(in(&f, "x"), model, NULL, &store), KITH_E_JOURNAL_FOREIGN);
     CHECK(file_is(in(&f, "x-journal"), 10, 3) && access(in(&f, "x"), F_OK) != 0);
     kith_filter_free(model);
     remove_folder(&f);
@@ -605,19 +605,19 @@ TEST(a_journal_that_does_not_belong_to_the_file_is_refused) {
         /* an old copy of the snapshot */
         CHECK(copy_file(in(&f, "x"), in(&f, "new-x")));
         CHECK(copy_file(in(&f, "old-x"), in(&f, "x")));
-        CHECK_STATUS(kithi_store_open(in(&f, "x"), flags, NULL, &store), KITH_E_JOURNAL);
+        CHECK_STATUS(kithi_store_open(in(&f, "x"), flags, NULL, &store), KITH_E_JOURNAL_FOREIGN);
         CHECK(copy_file(in(&f, "new-x"), in(&f, "x")));
         /* the journal of another store */
         CHECK(copy_file(in(&f, "x-journal"), in(&f, "new-journal")));
         CHECK(copy_file(in(&f, "y-journal"), in(&f, "x-journal")));
-        CHECK_STATUS(kithi_store_open(in(&f, "x"), flags, NULL, &store), KITH_E_JOURNAL);
+        CHECK_STATUS(kithi_store_open(in(&f, "x"), flags, NULL, &store), KITH_E_JOURNAL_FOREIGN);
         /* not a journal */
         CHECK(make_file(in(&f, "x-journal"), 100, 1, 0600));
-        CHECK_STATUS(kithi_store_open(in(&f, "x"), flags, NULL, &store), KITH_E_JOURNAL);
+        CHECK_STATUS(kithi_store_open(in(&f, "x"), flags, NULL, &store), KITH_E_JOURNAL_FOREIGN);
         CHECK(make_file(in(&f, "x-journal"), 0, 1, 0600));
-        CHECK_STATUS(kithi_store_open(in(&f, "x"), flags, NULL, &store), KITH_E_JOURNAL);
+        CHECK_STATUS(kithi_store_open(in(&f, "x"), flags, NULL, &store), KITH_E_JOURNAL_FOREIGN);
         CHECK(unlink(in(&f, "x-journal")) == 0);
-        CHECK_STATUS(kithi_store_open(in(&f, "x"), flags, NULL, &store), KITH_E_JOURNAL);
+        CHECK_STATUS(kithi_store_open(in(&f, "x"), flags, NULL, &store), KITH_E_JOURNAL_MISSING);
         /* an old journal, whose operations the snapshot contains */
         CHECK(copy_file(in(&f, "old-journal"), in(&f, "x-journal")));
         CHECK_OK(kithi_store_open(in(&f, "x"), flags, NULL, &store));

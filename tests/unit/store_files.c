@@ -51,7 +51,7 @@ TEST(a_journal_that_is_not_a_regular_file_is_none) {
     static const char *const NAMES[] = {"folder", "fifo", "link"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         for (int writable = 0; writable <= 1; writable++)
-            CHECK_STATUS(kithi_files_open_journal(FILES, folder, NAMES[i], writable, &file), KITH_E_JOURNAL);
+            CHECK_STATUS(kithi_files_open_journal(FILES, folder, NAMES[i], writable, &file), KITH_E_JOURNAL_FOREIGN);
     CHECK_STATUS(kithi_files_open_journal(FILES, folder, "none", true, &file), KITH_E_NO_FILE);
     (void)close(folder);
 
@@ -64,11 +64,11 @@ TEST(a_journal_that_is_not_a_regular_file_is_none) {
     CHECK_OK(kithi_store_create(in(&f, "x"), filter, NULL, &store));
     CHECK_OK(kithi_store_close(store));
     CHECK(unlink(in(&f, "x-journal")) == 0 && mkfifo(in(&f, "x-journal"), 0600) == 0);
-    CHECK_STATUS(kithi_store_open(in(&f, "x"), KITHI_STORE_READ, NULL, &store), KITH_E_JOURNAL);
-    CHECK_STATUS(kithi_store_open(in(&f, "x"), KITHI_STORE_WRITE, NULL, &store), KITH_E_JOURNAL);
-    CHECK_STATUS(kithi_store_create(in(&f, "x"), filter, NULL, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(kithi_store_open(in(&f, "x"), KITHI_STORE_READ, NULL, &store), KITH_E_JOURNAL_FOREIGN);
+    CHECK_STATUS(kithi_store_open(in(&f, "x"), KITHI_STORE_WRITE, NULL, &store), KITH_E_JOURNAL_FOREIGN);
+    CHECK_STATUS(kithi_store_create(in(&f, "x"), filter, NULL, &store), KITH_E_JOURNAL_FOREIGN);
     CHECK_OK(kith_filter_save(filter, in(&f, "x")));
-    CHECK_STATUS(kithi_store_convert(in(&f, "x"), NULL, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(kithi_store_convert(in(&f, "x"), NULL, &store), KITH_E_JOURNAL_FOREIGN);
     kith_filter_free(filter);
     remove_folder(&f);
 }

@@ -89,8 +89,8 @@ TEST(a_journal_that_ends_anywhere_is_cut_after_the_last_whole_record) {
     for (size_t n = 0; n < 64; n++) {
         make_store(KITH_SYNC_CALL);
         disk_resize(journal_bytes(), n);
-        CHECK_STATUS(opens(KITHI_STORE_WRITE), n < 8 ? KITH_E_JOURNAL : KITH_E_CORRUPT);
-        CHECK_STATUS(opens(KITHI_STORE_READ), n < 8 ? KITH_E_JOURNAL : KITH_E_CORRUPT);
+        CHECK_STATUS(opens(KITHI_STORE_WRITE), n < 8 ? KITH_E_JOURNAL_FOREIGN : KITH_E_CORRUPT);
+        CHECK_STATUS(opens(KITHI_STORE_READ), n < 8 ? KITH_E_JOURNAL_FOREIGN : KITH_E_CORRUPT);
         CHECK_EQ_U64(journal_bytes()->n, n);
     }
 }
@@ -99,7 +99,7 @@ TEST(every_damaged_byte_of_the_header_is_noticed) {
     for (size_t at = 0; at < 64; at++) {
         make_store(KITH_SYNC_CALL);
         journal_bytes()->at[at] ^= 0x10;
-        kith_status want = at < 8 ? KITH_E_JOURNAL : at < 10 ? KITH_E_VERSION : KITH_E_CORRUPT;
+        kith_status want = at < 8 ? KITH_E_JOURNAL_FOREIGN : at < 10 ? KITH_E_VERSION : KITH_E_CORRUPT;
         CHECK_STATUS(opens(KITHI_STORE_WRITE), want);
         CHECK_STATUS(opens(KITHI_STORE_READ), want);
     }

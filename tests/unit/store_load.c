@@ -370,7 +370,7 @@ TEST(a_reader_opens_both_files_again_after_a_checkpoint) {
     check_keys(reader, KEYS);
     CHECK_OK(kithi_store_close(reader));
     checkpoints_left = 2000; /* more than it tries */
-    CHECK_STATUS(open_for_reading(&overtaken, &reader), KITH_E_JOURNAL);
+    CHECK_STATUS(open_for_reading(&overtaken, &reader), KITH_E_JOURNAL_FOREIGN);
     CHECK_EQ_U64(checkpoints_left, 1000);
     CHECK_OK(kithi_store_close(checkpointing_writer));
     check_all_closed();
@@ -388,7 +388,7 @@ TEST(an_old_copy_of_the_snapshot_does_not_belong_to_the_journal) {
     free(old.at);
     kithi_files counted = unreliable_files();
     opens = 0;
-    CHECK_STATUS(open_for_reading(&counted, &store), KITH_E_JOURNAL);
+    CHECK_STATUS(open_for_reading(&counted, &store), KITH_E_JOURNAL_FOREIGN);
     CHECK_EQ_U64(opens, 3); /* snapshot, journal, snapshot */
     check_all_closed();
 }

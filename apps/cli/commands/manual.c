@@ -158,8 +158,8 @@ static void page_of_tool(void) {
         "--memory limits the memory for the filter, for the digests of keys that wait to be added to it (25 bytes per "
         "key, in at most half of the limit, and with -n in at most the limit minus the size of the filter), and for "
         "the keys of kith uniq. Further digests go to a temporary file (9 bytes per key). If the filter or the keys of "
-        "kith uniq would exceed the limit, that is an error. To build a static kind (fuse or ribbon), up to 48 MB are "
-        "needed in addition if the limit leaves less. A filter that grows may become as large as the limit. Reading "
+        "kith uniq would exceed the limit, that is an error. To build a static kind, up to 48 MB are needed in "
+        "addition if the limit leaves less. A filter that grows may become as large as the limit. Reading "
         "needs up to 10 MB in addition (with --threads 1 up to 2 MB). Lines or CSV records of more than 256 KiB need "
         "up to 40 times the length of the longest. Decompression needs up to 128 MiB for zstd, 256 MiB for xz, and 10 "
         "MB for gzip, bzip2 and lz4. --verbose reports in advance how much is used.");

@@ -179,7 +179,7 @@ TEST(arguments_out_of_range_are_refused) {
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
         CHECK_STATUS(redisbloom_bloom_create(rates[i], 100, 2, true, UINT64_MAX, NULL, &f), KITH_E_RATE);
     CHECK_STATUS(redisbloom_bloom_create(0.1, 0, 2, true, UINT64_MAX, NULL, &f), KITH_E_CAPACITY);
-    CHECK_STATUS(redisbloom_bloom_create(0.1, 1, 0, true, UINT64_MAX, NULL, &f), KITH_E_OPTION);
+    CHECK_STATUS(redisbloom_bloom_create(0.1, 1, 0, true, UINT64_MAX, NULL, &f), KITH_E_OPTION_VALUE);
     const uint64_t capacities[] = {UINT64_MAX, UINT64_MAX / 2, UINT64_C(1) << 62, UINT64_C(1) << 40};
     for (size_t i = 0; i < sizeof capacities / sizeof *capacities; i++)
         CHECK_STATUS(redisbloom_bloom_create(0.1, capacities[i], 2, true, UINT64_C(1) << 30, NULL, &f),

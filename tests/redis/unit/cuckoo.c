@@ -278,11 +278,11 @@ TEST(a_refused_item_changes_nothing) {
 TEST(arguments_out_of_range_are_refused) {
     redisbloom_cuckoo *f = NULL;
     CHECK_STATUS(redisbloom_cuckoo_create(0, 1, 20, 1, UINT64_MAX, NULL, &f), KITH_E_CAPACITY);
-    CHECK_STATUS(redisbloom_cuckoo_create(1000, 0, 20, 1, UINT64_MAX, NULL, &f), KITH_E_OPTION);
-    CHECK_STATUS(redisbloom_cuckoo_create(1000, 256, 20, 1, UINT64_MAX, NULL, &f), KITH_E_OPTION);
-    CHECK_STATUS(redisbloom_cuckoo_create(1000, 2, 0, 1, UINT64_MAX, NULL, &f), KITH_E_OPTION);
-    CHECK_STATUS(redisbloom_cuckoo_create(1000, 2, 65536, 1, UINT64_MAX, NULL, &f), KITH_E_OPTION);
-    CHECK_STATUS(redisbloom_cuckoo_create(1000, 2, 20, 32769, UINT64_MAX, NULL, &f), KITH_E_OPTION);
+    CHECK_STATUS(redisbloom_cuckoo_create(1000, 0, 20, 1, UINT64_MAX, NULL, &f), KITH_E_OPTION_VALUE);
+    CHECK_STATUS(redisbloom_cuckoo_create(1000, 256, 20, 1, UINT64_MAX, NULL, &f), KITH_E_OPTION_VALUE);
+    CHECK_STATUS(redisbloom_cuckoo_create(1000, 2, 0, 1, UINT64_MAX, NULL, &f), KITH_E_OPTION_VALUE);
+    CHECK_STATUS(redisbloom_cuckoo_create(1000, 2, 65536, 1, UINT64_MAX, NULL, &f), KITH_E_OPTION_VALUE);
+    CHECK_STATUS(redisbloom_cuckoo_create(1000, 2, 20, 32769, UINT64_MAX, NULL, &f), KITH_E_OPTION_VALUE);
     CHECK_STATUS(redisbloom_cuckoo_create(UINT64_MAX, 2, 20, 1, UINT64_MAX, NULL, &f), KITH_E_TOO_LARGE);
     CHECK_STATUS(redisbloom_cuckoo_create(UINT64_C(1) << 62, 1, 20, 1, UINT64_MAX, NULL, &f), KITH_E_TOO_LARGE);
     CHECK_STATUS(redisbloom_cuckoo_create(1 << 20, 2, 20, 1, 1 << 20, NULL, &f), KITH_E_TOO_LARGE);
