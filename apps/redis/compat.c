@@ -11,29 +11,30 @@ static uint64_t most(uint64_t max_bytes) {
 
 /* ---- creating and freeing ---- */
 
-value *compat_of_bloom(redisbloom_bloom *bloom) {
-    value *v = value_new(VALUE_REDISBLOOM, false);
+value *compat_of(bool removes, redisbloom_levels *levels) {
+    value *v = value_new(VALUE_REDISBLOOM, removes);
     if (v != NULL)
-        v->bloom = bloom;
+        v->levels = levels;
     return v;
 }
 
-value *compat_of_cuckoo(redisbloom_cuckoo *cuckoo) {
-    value *v = value_new(VALUE_REDISBLOOM, true);
-    if (v != NULL)
-        v->cuckoo = cuckoo;
-    return v;
+/* These two must only be called for values of the right layout. */
+static redisbloom_bloom *bloom_of(const value *v) {
+    return (redisbloom_bloom *)v->levels;
+}
+
+static redisbloom_cuckoo *cuckoo_of(const value *v) {
+    return (redisbloom_cuckoo *)v->levels;
 }
 
 /* Makes a value of what a call has made, if it succeeded. */
-static kith_status finish(kith_status status, redisbloom_bloom *bloom, redisbloom_cuckoo *cuckoo, value **made) {
+static kith_status finish(kith_status status, bool removes, redisbloom_levels *levels, value **made) {
     if (status != KITH_OK)
         return status;
-    *made = bloom != NULL ? compat_of_bloom(bloom) : compat_of_cuckoo(cuckoo);
+    *made = compat_of(removes, levels);
     if (*made != NULL)
         return KITH_OK;
-    redisbloom_bloom_free(bloom);
-    redisbloom_cuckoo_free(cuckoo);
+    redisbloom_levels_free(levels);
     return KITH_E_MEMORY;
 }
 
@@ -42,7 +43,7 @@ kith_status compat_create_bloom(double rate, uint64_t capacity, uint32_t expansi
     redisbloom_bloom *bloom = NULL;
     kith_status status =
         redisbloom_bloom_create(rate, capacity, expansion, scaling, most(max_bytes), &memory_plain_allocator, &bloom);
-    return finish(status, bloom, NULL, made);
+    return finish(status, false, (redisbloom_levels *)bloom, made);
 }
 
 kith_status compat_create_cuckoo(uint64_t capacity, const value_request *request, uint64_t max_bytes, value **made) {
@@ -50,44 +51,39 @@ kith_status compat_create_cuckoo(uint64_t capacity, const value_request *request
     kith_status status =
         redisbloom_cuckoo_create(capacity, request->bucket_size, request->max_iterations, request->expansion,
                                  most(max_bytes), &memory_plain_allocator, &cuckoo);
-    return finish(status, NULL, cuckoo, made);
+    return finish(status, true, (redisbloom_levels *)cuckoo, made);
 }
 
 bool compat_is_complete(const value *v) {
-    return v->removes ? redisbloom_cuckoo_is_complete(v->cuckoo) : redisbloom_bloom_is_complete(v->bloom);
+    return redisbloom_levels_is_complete(v->levels);
 }
 
 void compat_free(value *v) {
-    redisbloom_bloom_free(v->bloom);
-    redisbloom_cuckoo_free(v->cuckoo);
+    redisbloom_levels_free(v->levels);
 }
 
 value *compat_copy(const value *v) {
-    redisbloom_bloom *bloom = NULL;
-    redisbloom_cuckoo *cuckoo = NULL;
+    redisbloom_levels *copy = redisbloom_levels_clone(v->levels, &memory_plain_allocator);
     value *made;
-    kith_status status = v->removes ? redisbloom_cuckoo_clone(v->cuckoo, &memory_plain_allocator, &cuckoo)
-                                    : redisbloom_bloom_clone(v->bloom, &memory_plain_allocator, &bloom);
-    return finish(status, bloom, cuckoo, &made) == KITH_OK ? made : NULL;
+    kith_status status = copy != NULL ? KITH_OK : KITH_E_MEMORY;
+    return finish(status, v->removes, copy, &made) == KITH_OK ? made : NULL;
 }
 
 uint64_t compat_memory(const value *v) {
     /* The server asks how much work it is to free a value, also one whose filter compat_move() took. */
-    if (v->bloom == NULL && v->cuckoo == NULL)
-        return 0;
-    return v->removes ? redisbloom_cuckoo_memory(v->cuckoo) : redisbloom_bloom_memory(v->bloom);
+    return v->levels == NULL ? 0 : redisbloom_levels_memory(v->levels);
 }
 
 value_numbers compat_numbers(const value *v) {
     if (!v->removes) {
-        redisbloom_bloom_info info = redisbloom_bloom_get_info(v->bloom);
+        redisbloom_bloom_info info = redisbloom_bloom_get_info(bloom_of(v));
         return (value_numbers){.capacity = info.capacity,
                                .size = info.size,
                                .layers = info.levels,
                                .items = info.items,
                                .expansion = info.scaling ? info.expansion : 0};
     }
-    redisbloom_cuckoo_info info = redisbloom_cuckoo_get_info(v->cuckoo);
+    redisbloom_cuckoo_info info = redisbloom_cuckoo_get_info(cuckoo_of(v));
     return (value_numbers){.size = info.size,
                            .buckets = info.buckets,
                            .layers = info.filters,
@@ -99,35 +95,32 @@ value_numbers compat_numbers(const value *v) {
 }
 
 void compat_relocate(value *v, void *defrag_context) {
-    if (v->removes)
-        v->cuckoo = redisbloom_cuckoo_relocate(v->cuckoo, memory_move_plain, defrag_context);
-    else
-        v->bloom = redisbloom_bloom_relocate(v->bloom, memory_move_plain, defrag_context);
+    v->levels = redisbloom_levels_relocate(v->levels, memory_move_plain, defrag_context);
 }
 
 void compat_parts(const value *v, void (*part)(void *context, const void *bytes, size_t byte_count), void *context) {
     if (v->removes)
-        redisbloom_cuckoo_parts(v->cuckoo, part, context);
+        redisbloom_cuckoo_parts(cuckoo_of(v), part, context);
     else
-        redisbloom_bloom_parts(v->bloom, part, context);
+        redisbloom_bloom_parts(bloom_of(v), part, context);
 }
 
 /* ---- items ---- */
 
 bool compat_has(const value *v, const void *item, size_t item_bytes) {
-    return v->removes ? redisbloom_cuckoo_has(v->cuckoo, item, item_bytes)
-                      : redisbloom_bloom_has(v->bloom, item, item_bytes);
+    return v->removes ? redisbloom_cuckoo_has(cuckoo_of(v), item, item_bytes)
+                      : redisbloom_bloom_has(bloom_of(v), item, item_bytes);
 }
 
 uint64_t compat_copies(const value *v, const void *item, size_t item_bytes) {
-    return v->removes ? redisbloom_cuckoo_count(v->cuckoo, item, item_bytes)
-                      : redisbloom_bloom_has(v->bloom, item, item_bytes);
+    return v->removes ? redisbloom_cuckoo_count(cuckoo_of(v), item, item_bytes)
+                      : redisbloom_bloom_has(bloom_of(v), item, item_bytes);
 }
 
 kith_status compat_add(value *v, const void *item, size_t item_bytes, value_limits limits, bool *was_new) {
     if (!v->removes)
-        return redisbloom_bloom_add(v->bloom, item, item_bytes, most(limits.bytes), was_new);
-    kith_status status = redisbloom_cuckoo_add(v->cuckoo, item, item_bytes, most(limits.layers), most(limits.bytes));
+        return redisbloom_bloom_add(bloom_of(v), item, item_bytes, most(limits.bytes), was_new);
+    kith_status status = redisbloom_cuckoo_add(cuckoo_of(v), item, item_bytes, most(limits.layers), most(limits.bytes));
     *was_new = status == KITH_OK;
     return status;
 }
@@ -135,33 +128,30 @@ kith_status compat_add(value *v, const void *item, size_t item_bytes, value_limi
 kith_status compat_remove(value *v, const void *item, size_t item_bytes) {
     if (!v->removes)
         return KITH_E_UNSUPPORTED;
-    return redisbloom_cuckoo_remove(v->cuckoo, item, item_bytes) ? KITH_OK : KITH_E_ABSENT;
+    return redisbloom_cuckoo_remove(cuckoo_of(v), item, item_bytes) ? KITH_OK : KITH_E_ABSENT;
 }
 
 void compat_move(value *to, value *v) {
-    to->bloom = v->bloom;
-    to->cuckoo = v->cuckoo;
-    v->bloom = NULL;
-    v->cuckoo = NULL;
+    to->levels = v->levels;
+    v->levels = NULL;
 }
 
 void compat_compact(value *v) {
-    redisbloom_cuckoo_compact(v->cuckoo);
+    redisbloom_cuckoo_compact(cuckoo_of(v));
 }
 
 /* ---- dumps ---- */
 
 size_t compat_header(const value *v, void *header) {
     if (header != NULL && v->removes)
-        redisbloom_cuckoo_header(v->cuckoo, header);
+        redisbloom_cuckoo_header(cuckoo_of(v), header);
     else if (header != NULL)
-        redisbloom_bloom_header(v->bloom, header);
-    return v->removes ? REDISBLOOM_CUCKOO_HEADER_BYTES : redisbloom_bloom_header_bytes(v->bloom);
+        redisbloom_bloom_header(bloom_of(v), header);
+    return v->removes ? REDISBLOOM_CUCKOO_HEADER_BYTES : redisbloom_bloom_header_bytes(bloom_of(v));
 }
 
 uint64_t compat_chunk(const value *v, uint64_t cursor, const void **chunk, size_t *chunk_bytes) {
-    return v->removes ? redisbloom_cuckoo_chunk(v->cuckoo, cursor, chunk, chunk_bytes)
-                      : redisbloom_bloom_chunk(v->bloom, cursor, chunk, chunk_bytes);
+    return redisbloom_levels_chunk(v->levels, cursor, chunk, chunk_bytes);
 }
 
 kith_status compat_load_header(bool removes, const void *header, size_t header_bytes, uint64_t max_bytes,
@@ -171,14 +161,13 @@ kith_status compat_load_header(bool removes, const void *header, size_t header_b
     kith_status status =
         removes ? redisbloom_cuckoo_load_header(header, header_bytes, most(max_bytes), &memory_plain_allocator, &cuckoo)
                 : redisbloom_bloom_load_header(header, header_bytes, most(max_bytes), &memory_plain_allocator, &bloom);
-    return finish(status, bloom, cuckoo, made);
+    return finish(status, removes, removes ? (redisbloom_levels *)cuckoo : (redisbloom_levels *)bloom, made);
 }
 
 kith_status compat_load_chunk(value *v, uint64_t cursor, const void *chunk, size_t chunk_bytes) {
-    return v->removes ? redisbloom_cuckoo_load_chunk(v->cuckoo, cursor, chunk, chunk_bytes)
-                      : redisbloom_bloom_load_chunk(v->bloom, cursor, chunk, chunk_bytes);
+    return redisbloom_levels_load_chunk(v->levels, cursor, chunk, chunk_bytes);
 }
 
 uint64_t compat_loaded(const value *v) {
-    return v->removes ? redisbloom_cuckoo_loaded(v->cuckoo) : redisbloom_bloom_loaded(v->bloom);
+    return v->levels->loaded_bytes;
 }

@@ -21,9 +21,8 @@ KITH_MUST_USE kith_status compat_create_bloom(double rate, uint64_t capacity, ui
 KITH_MUST_USE kith_status compat_create_cuckoo(uint64_t capacity, const value_request *request, uint64_t max_bytes,
                                                value **made);
 
-/* Make a value of a filter, which belongs to it from then on. NULL: no memory. */
-value *compat_of_bloom(struct redisbloom_bloom *bloom);
-value *compat_of_cuckoo(struct redisbloom_cuckoo *cuckoo);
+/* Makes a value of a filter, which belongs to it from then on. NULL: no memory. */
+value *compat_of(bool removes, struct redisbloom_levels *levels);
 
 /* Returns false while a dump is being loaded. */
 bool compat_is_complete(const value *v);
@@ -42,7 +41,7 @@ uint64_t compat_copies(const value *v, const void *item, size_t item_bytes);
 KITH_MUST_USE kith_status compat_add(value *v, const void *item, size_t item_bytes, value_limits limits, bool *was_new);
 KITH_MUST_USE kith_status compat_remove(value *v, const void *item, size_t item_bytes);
 
-/* Moves the filter of v to an empty value that compat_of_bloom(NULL) or compat_of_cuckoo(NULL) has made. */
+/* Moves the filter of v to an empty value that compat_of(removes, NULL) has made. */
 void compat_move(value *to, value *v);
 
 /* CF.COMPACT. */
@@ -53,7 +52,7 @@ void compat_compact(value *v);
 /* The header of a dump. Returns its length; writes it if `header` is not NULL. */
 size_t compat_header(const value *v, void *header);
 
-/* The chunk after `cursor`: see redisbloom_bloom_chunk(). */
+/* The chunk after `cursor`: see redisbloom_levels_chunk(). */
 uint64_t compat_chunk(const value *v, uint64_t cursor, const void **chunk, size_t *chunk_bytes);
 
 /* Begins a half-loaded value from a header. */

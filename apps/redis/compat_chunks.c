@@ -69,7 +69,7 @@ static value *load_header(RedisModuleCtx *ctx, RedisModuleKey *key, const char *
 /* A chunk of a dump of RedisBloom. When it was the last, the key gets RedisBloom's type. */
 static value *load_chunk(RedisModuleCtx *ctx, RedisModuleKey *key, value *v, long long cursor, const char *data,
                          size_t bytes, command_set set) {
-    value *to = set == COMMANDS_CF ? compat_of_cuckoo(NULL) : compat_of_bloom(NULL);
+    value *to = compat_of(set == COMMANDS_CF, NULL);
     if (to == NULL) {
         (void)server.ReplyWithError(ctx, "ERR Insufficient memory");
         return NULL;

@@ -28,6 +28,14 @@ static bool load_bytes(RedisModuleIO *io, unsigned char **bytes, uint64_t *byte_
     return false;
 }
 
+/* Returns the value of a filter that was loaded, or NULL after freeing it. */
+static void *finish(RedisModuleIO *io, kith_status status, bool removes, redisbloom_levels *levels) {
+    value *v = status == KITH_OK ? compat_of(removes, levels) : NULL;
+    if (v == NULL)
+        redisbloom_levels_free(levels);
+    return status == KITH_OK ? v : damaged(io, kith_status_text(status));
+}
+
 /* ---- MBbloom-- ---- */
 
 static void save_bloom(RedisModuleIO *io, const redisbloom_bloom *bloom) {
@@ -84,10 +92,7 @@ void *compat_load_bloom(RedisModuleIO *io, int encoding_version) {
         status = load_bloom_level(io, bloom);
     if (status == KITH_OK)
         status = redisbloom_bloom_load_end(bloom);
-    value *v = status == KITH_OK ? compat_of_bloom(bloom) : NULL;
-    if (v == NULL)
-        redisbloom_bloom_free(bloom);
-    return status == KITH_OK ? v : damaged(io, kith_status_text(status));
+    return finish(io, status, false, &bloom->list);
 }
 
 /* ---- MBbloomCF ---- */
@@ -140,18 +145,15 @@ void *compat_load_cuckoo(RedisModuleIO *io, int encoding_version) {
         status = load_cuckoo_level(io, cuckoo);
     if (status == KITH_OK)
         status = redisbloom_cuckoo_load_end(cuckoo);
-    value *v = status == KITH_OK ? compat_of_cuckoo(cuckoo) : NULL;
-    if (v == NULL)
-        redisbloom_cuckoo_free(cuckoo);
-    return status == KITH_OK ? v : damaged(io, kith_status_text(status));
+    return finish(io, status, true, &cuckoo->list);
 }
 
 void compat_save(RedisModuleIO *io, void *data) {
     const value *v = data;
     if (v->removes)
-        save_cuckoo(io, v->cuckoo);
+        save_cuckoo(io, (const redisbloom_cuckoo *)v->levels);
     else
-        save_bloom(io, v->bloom);
+        save_bloom(io, (const redisbloom_bloom *)v->levels);
 }
 
 /* ---- chunks: half-loaded values, and the AOF ---- */

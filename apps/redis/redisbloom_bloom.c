@@ -28,7 +28,7 @@
 #include <math.h>
 
 #include "murmur.h"
-#include "redisbloom_levels.h"
+#include "redisbloom_bytes.h"
 
 /* ln 2 and its square, as RedisBloom has them: to 15 digits. More digits would give other numbers of bits. */
 #define LN2 0.693147180559945
@@ -45,14 +45,6 @@
 /* Numbers of BF.INFO: the sizes of RedisBloom's own structs. */
 #define INFO_HEAD_BYTES 32
 #define INFO_LEVEL_BYTES 64
-
-struct redisbloom_bloom {
-    redisbloom_levels list;
-    uint64_t items;
-    uint32_t options;
-    uint32_t growth;
-    uint64_t wanted_levels; /* between load_begin and load_end */
-};
 
 static redisbloom_bloom_level *level_of(const redisbloom_bloom *f, uint64_t index) {
     return redisbloom_levels_at(&f->list, index);
@@ -176,16 +168,12 @@ kith_status redisbloom_bloom_create(double rate, uint64_t capacity, uint32_t exp
         return KITH_E_MEMORY;
     status = redisbloom_levels_append(&f->list, &plan, false, most_bytes);
     if (status != KITH_OK) {
-        redisbloom_bloom_free(f);
+        redisbloom_levels_free(f);
         return status;
     }
-    f->list.loaded_bytes = f->list.body_bytes;
+    redisbloom_levels_complete(&f->list);
     *filter = f;
     return KITH_OK;
-}
-
-void redisbloom_bloom_free(redisbloom_bloom *f) {
-    redisbloom_levels_free((redisbloom_levels *)f);
 }
 
 static kith_status grow(redisbloom_bloom *f, uint64_t most_bytes) {
@@ -199,13 +187,13 @@ static kith_status grow(redisbloom_bloom *f, uint64_t most_bytes) {
     if (status == KITH_OK)
         status = redisbloom_levels_append(&f->list, &plan, false, most_bytes);
     if (status == KITH_OK)
-        f->list.loaded_bytes = f->list.body_bytes;
+        redisbloom_levels_complete(&f->list);
     return status;
 }
 
 kith_status redisbloom_bloom_add(redisbloom_bloom *f, const void *item, size_t item_bytes, uint64_t most_bytes,
                                  bool *was_new) {
-    assert(redisbloom_bloom_is_complete(f));
+    assert(redisbloom_levels_is_complete(&f->list));
     item_hash h = hash_item(f, item, item_bytes);
     if (has_hash(f, h)) {
         *was_new = false;
@@ -237,24 +225,6 @@ redisbloom_bloom_info redisbloom_bloom_get_info(const redisbloom_bloom *f) {
     for (uint64_t i = 0; i < f->list.count; i++)
         info.capacity += level_of(f, i)->capacity;
     return info;
-}
-
-uint64_t redisbloom_bloom_memory(const redisbloom_bloom *f) {
-    return redisbloom_levels_memory(&f->list, f->list.slots, f->list.body_bytes);
-}
-
-kith_status redisbloom_bloom_clone(const redisbloom_bloom *f, const kith_allocator *allocator,
-                                   redisbloom_bloom **copy) {
-    redisbloom_bloom *c = redisbloom_levels_clone(&f->list, allocator);
-    if (c == NULL)
-        return KITH_E_MEMORY;
-    *copy = c;
-    return KITH_OK;
-}
-
-redisbloom_bloom *redisbloom_bloom_relocate(redisbloom_bloom *f,
-                                            void *(*move)(void *context, void *memory, size_t bytes), void *context) {
-    return redisbloom_levels_relocate(&f->list, move, context);
 }
 
 /* ---- dumps ---- */
@@ -308,10 +278,6 @@ void redisbloom_bloom_header(const redisbloom_bloom *f, void *header) {
     unsigned char *to = put_head(f, header);
     for (uint64_t i = 0; i < f->list.count; i++)
         to = put_level(level_of(f, i), to);
-}
-
-uint64_t redisbloom_bloom_chunk(const redisbloom_bloom *f, uint64_t cursor, const void **chunk, size_t *chunk_bytes) {
-    return redisbloom_levels_chunk(&f->list, cursor, chunk, chunk_bytes);
 }
 
 /* Whether a level from outside is one that RedisBloom can have written, and safe to use. Its bytes are not looked
@@ -384,24 +350,11 @@ kith_status redisbloom_bloom_load_header(const void *header, size_t header_bytes
         status = redisbloom_levels_append(&f->list, &level, false, most_bytes);
     }
     if (status != KITH_OK) {
-        redisbloom_bloom_free(f);
+        redisbloom_levels_free(f);
         return status;
     }
     *filter = f;
     return KITH_OK;
-}
-
-kith_status redisbloom_bloom_load_chunk(redisbloom_bloom *f, uint64_t cursor, const void *chunk, size_t chunk_bytes) {
-    return redisbloom_bloom_is_complete(f) ? KITH_E_ARGUMENT
-                                           : redisbloom_levels_load_chunk(&f->list, cursor, chunk, chunk_bytes);
-}
-
-uint64_t redisbloom_bloom_loaded(const redisbloom_bloom *f) {
-    return f->list.loaded_bytes;
-}
-
-bool redisbloom_bloom_is_complete(const redisbloom_bloom *f) {
-    return f->list.loaded_bytes == f->list.body_bytes && f->wanted_levels == 0;
 }
 
 /* ---- fields ---- */
@@ -425,20 +378,18 @@ kith_status redisbloom_bloom_load_begin(const redisbloom_bloom_fields *fields, u
     redisbloom_bloom *f = new_filter(allocator, fields->items, (uint32_t)fields->options, (uint32_t)fields->growth);
     if (f == NULL)
         return KITH_E_MEMORY;
-    f->wanted_levels = fields->levels;
+    f->list.missing = fields->levels;
     *filter = f;
     return KITH_OK;
 }
 
 kith_status redisbloom_bloom_load_append(redisbloom_bloom *f, const redisbloom_bloom_level *level,
                                          uint64_t most_bytes) {
-    if (f->list.count >= f->wanted_levels || !is_sound(level))
-        return KITH_E_CORRUPT;
-    return redisbloom_levels_append(&f->list, level, true, most_bytes);
+    return is_sound(level) ? redisbloom_levels_load_append(&f->list, level, most_bytes) : KITH_E_CORRUPT;
 }
 
 kith_status redisbloom_bloom_load_end(redisbloom_bloom *f) {
-    if (f->list.count < f->wanted_levels)
+    if (f->list.missing > 0)
         return KITH_E_TRUNCATED;
     uint64_t items = 0, capacity = 0;
     for (uint64_t i = 0; i < f->list.count; i++)
@@ -446,7 +397,6 @@ kith_status redisbloom_bloom_load_end(redisbloom_bloom *f) {
             return KITH_E_CORRUPT;
     if (items != f->items)
         return KITH_E_CORRUPT;
-    f->wanted_levels = 0;
-    f->list.loaded_bytes = f->list.body_bytes;
+    redisbloom_levels_complete(&f->list);
     return KITH_OK;
 }

@@ -29,7 +29,7 @@
 #include <assert.h>
 
 #include "murmur.h"
-#include "redisbloom_levels.h"
+#include "redisbloom_bytes.h"
 
 #define ALTERNATE UINT64_C(0x5bd1e995)
 #define BUCKET_SIZE_MOST 255
@@ -41,11 +41,6 @@
 /* Numbers of CF.INFO: the sizes of RedisBloom's own structs. */
 #define INFO_HEAD_BYTES 40
 #define INFO_LEVEL_BYTES 16
-
-struct redisbloom_cuckoo {
-    redisbloom_levels list;
-    redisbloom_cuckoo_fields fields; /* fields.filters is the number of levels, also while they are being loaded */
-};
 
 static redisbloom_cuckoo_level *level_of(const redisbloom_cuckoo *f, uint64_t index) {
     return redisbloom_levels_at(&f->list, index);
@@ -145,16 +140,12 @@ kith_status redisbloom_cuckoo_create(uint64_t capacity, uint32_t bucket_size, ui
         return KITH_E_MEMORY;
     kith_status status = append_level(f, fields.buckets, most_bytes);
     if (status != KITH_OK) {
-        redisbloom_cuckoo_free(f);
+        redisbloom_levels_free(f);
         return status;
     }
-    f->list.loaded_bytes = f->list.body_bytes;
+    redisbloom_levels_complete(&f->list);
     *filter = f;
     return KITH_OK;
-}
-
-void redisbloom_cuckoo_free(redisbloom_cuckoo *f) {
-    redisbloom_levels_free((redisbloom_levels *)f);
 }
 
 /* Exchanges a fingerprint with that in a slot, and returns what was there. */
@@ -196,13 +187,13 @@ static kith_status grow(redisbloom_cuckoo *f, uint64_t max_expansions, uint64_t 
     kith_status status = buckets == 0 ? KITH_E_TOO_LARGE : append_level(f, buckets, most_bytes);
     if (status == KITH_OK) {
         f->fields.filters = f->list.count;
-        f->list.loaded_bytes = f->list.body_bytes;
+        redisbloom_levels_complete(&f->list);
     }
     return status;
 }
 
 static kith_status add_place(redisbloom_cuckoo *f, const place *p, uint64_t max_expansions, uint64_t most_bytes) {
-    assert(redisbloom_cuckoo_is_complete(f));
+    assert(redisbloom_levels_is_complete(&f->list));
     unsigned char *empty = find_in_all(f, p, 0);
     if (empty == NULL && !kick(f, p)) {
         kith_status status = grow(f, max_expansions, most_bytes);
@@ -280,12 +271,12 @@ static void compact(redisbloom_cuckoo *f, bool go_on) {
         }
     }
     f->fields.filters = f->list.count;
-    f->list.loaded_bytes = f->list.body_bytes;
+    redisbloom_levels_complete(&f->list);
     f->fields.deletes = 0;
 }
 
 bool redisbloom_cuckoo_remove(redisbloom_cuckoo *f, const void *item, size_t item_bytes) {
-    assert(redisbloom_cuckoo_is_complete(f));
+    assert(redisbloom_levels_is_complete(&f->list));
     place p = place_of(item, item_bytes);
     unsigned char *slot = find_in_all(f, &p, p.fingerprint);
     if (slot == NULL)
@@ -300,7 +291,7 @@ bool redisbloom_cuckoo_remove(redisbloom_cuckoo *f, const void *item, size_t ite
 }
 
 void redisbloom_cuckoo_compact(redisbloom_cuckoo *f) {
-    assert(redisbloom_cuckoo_is_complete(f));
+    assert(redisbloom_levels_is_complete(&f->list));
     compact(f, true);
 }
 
@@ -313,24 +304,6 @@ redisbloom_cuckoo_info redisbloom_cuckoo_get_info(const redisbloom_cuckoo *f) {
                                     .bucket_size = (uint32_t)f->fields.bucket_size,
                                     .expansion = (uint32_t)f->fields.expansion,
                                     .max_iterations = (uint32_t)f->fields.max_iterations};
-}
-
-uint64_t redisbloom_cuckoo_memory(const redisbloom_cuckoo *f) {
-    return redisbloom_levels_memory(&f->list, f->list.slots, f->list.body_bytes);
-}
-
-kith_status redisbloom_cuckoo_clone(const redisbloom_cuckoo *f, const kith_allocator *allocator,
-                                    redisbloom_cuckoo **copy) {
-    redisbloom_cuckoo *c = redisbloom_levels_clone(&f->list, allocator);
-    if (c == NULL)
-        return KITH_E_MEMORY;
-    *copy = c;
-    return KITH_OK;
-}
-
-redisbloom_cuckoo *redisbloom_cuckoo_relocate(redisbloom_cuckoo *f,
-                                              void *(*move)(void *context, void *memory, size_t bytes), void *context) {
-    return redisbloom_levels_relocate(&f->list, move, context);
 }
 
 /* ---- dumps ---- */
@@ -351,10 +324,6 @@ void redisbloom_cuckoo_parts(const redisbloom_cuckoo *f,
     redisbloom_cuckoo_header(f, header);
     part(context, header, sizeof header);
     redisbloom_levels_parts(&f->list, part, context);
-}
-
-uint64_t redisbloom_cuckoo_chunk(const redisbloom_cuckoo *f, uint64_t cursor, const void **chunk, size_t *chunk_bytes) {
-    return redisbloom_levels_chunk(&f->list, cursor, chunk, chunk_bytes);
 }
 
 /* Whether these fields are ones that RedisBloom can have written, and safe to use. */
@@ -403,24 +372,11 @@ kith_status redisbloom_cuckoo_load_header(const void *header, size_t header_byte
         buckets = next_buckets(&fields, buckets);
     }
     if (status != KITH_OK) {
-        redisbloom_cuckoo_free(f);
+        redisbloom_levels_free(f);
         return status;
     }
     *filter = f;
     return KITH_OK;
-}
-
-kith_status redisbloom_cuckoo_load_chunk(redisbloom_cuckoo *f, uint64_t cursor, const void *chunk, size_t chunk_bytes) {
-    return redisbloom_cuckoo_is_complete(f) ? KITH_E_ARGUMENT
-                                            : redisbloom_levels_load_chunk(&f->list, cursor, chunk, chunk_bytes);
-}
-
-uint64_t redisbloom_cuckoo_loaded(const redisbloom_cuckoo *f) {
-    return f->list.loaded_bytes;
-}
-
-bool redisbloom_cuckoo_is_complete(const redisbloom_cuckoo *f) {
-    return f->list.loaded_bytes == f->list.body_bytes && f->list.count == f->fields.filters;
 }
 
 /* ---- fields ---- */
@@ -443,25 +399,24 @@ kith_status redisbloom_cuckoo_load_begin(const redisbloom_cuckoo_fields *fields,
     redisbloom_cuckoo *f = new_filter(allocator, fields);
     if (f == NULL)
         return KITH_E_MEMORY;
+    f->list.missing = fields->filters;
     *filter = f;
     return KITH_OK;
 }
 
 kith_status redisbloom_cuckoo_load_append(redisbloom_cuckoo *f, const redisbloom_cuckoo_level *level,
                                           uint64_t most_bytes) {
-    if (f->list.count >= f->fields.filters)
-        return KITH_E_CORRUPT;
     uint64_t buckets = f->list.count == 0 ? f->fields.buckets : next_buckets(&f->fields, newest(f)->buckets);
     if (buckets == 0 || level->buckets != buckets || level->byte_count != buckets * f->fields.bucket_size)
         return KITH_E_CORRUPT;
-    return redisbloom_levels_append(&f->list, level, true, most_bytes);
+    return redisbloom_levels_load_append(&f->list, level, most_bytes);
 }
 
 kith_status redisbloom_cuckoo_load_end(redisbloom_cuckoo *f) {
-    if (f->list.count < f->fields.filters)
+    if (f->list.missing > 0)
         return KITH_E_TRUNCATED;
     if (f->fields.items > f->list.body_bytes)
         return KITH_E_CORRUPT;
-    f->list.loaded_bytes = f->list.body_bytes;
+    redisbloom_levels_complete(&f->list);
     return KITH_OK;
 }

@@ -1,22 +1,28 @@
 /* redisbloom_cuckoo.h: a cuckoo filter in the layout of RedisBloom (data type MBbloomCF, encoding version 4).
  *
- * The same sequence of calls gives the same slots, the same numbers and the same dumps as RedisBloom gives on a
- * little-endian machine, kicks and compaction included. There is no server API in here. Memory comes from the
- * allocator, which must return zeroed memory and is never asked for more than the alignment of max_align_t; NULL means
- * calloc and free.
- *
- * Calls that can fail return a kith_status. After any status other than KITH_OK, the filter is as it was. `most_bytes`
- * is the most that redisbloom_cuckoo_memory() may become by this call (UINT64_MAX: no limit); a call that would need
- * more returns KITH_E_TOO_LARGE before it allocates anything.
- *
- * Threads: as for any plain struct. Calls with a const filter may run at the same time, others need a lock. */
+ * A filter is also a redisbloom_levels (redisbloom_levels.h), which has what both layouts share, and what is said there
+ * holds here, kicks and compaction included. Its levels are called sub-filters. */
 #ifndef KITH_REDIS_REDISBLOOM_CUCKOO_H
 #define KITH_REDIS_REDISBLOOM_CUCKOO_H
 
-#include <kith/base.h>
-#include <kith/status.h>
+#include "redisbloom_levels.h"
 
-typedef struct redisbloom_cuckoo redisbloom_cuckoo;
+/* RDB, encoding version 4, in the order of this struct (all are unsigned integers), then per sub-filter its number of
+ * buckets and its slots (a string). */
+typedef struct redisbloom_cuckoo_fields {
+    uint64_t filters;
+    uint64_t buckets;
+    uint64_t items;
+    uint64_t deletes;
+    uint64_t bucket_size;
+    uint64_t max_iterations;
+    uint64_t expansion;
+} redisbloom_cuckoo_fields;
+
+typedef struct redisbloom_cuckoo {
+    redisbloom_levels list;
+    redisbloom_cuckoo_fields fields; /* fields.filters is the number of levels, also while they are being loaded */
+} redisbloom_cuckoo;
 
 /* ---- use ---- */
 
@@ -32,9 +38,6 @@ typedef struct redisbloom_cuckoo redisbloom_cuckoo;
 KITH_MUST_USE kith_status redisbloom_cuckoo_create(uint64_t capacity, uint32_t bucket_size, uint32_t max_iterations,
                                                    uint32_t expansion, uint64_t most_bytes,
                                                    const kith_allocator *allocator, redisbloom_cuckoo **filter);
-
-/* Frees the filter. NULL is allowed. */
-void redisbloom_cuckoo_free(redisbloom_cuckoo *filter);
 
 /* Adds an item: another copy of it if the filter has it already. `max_expansions` is the most sub-filters that growth
  * may lead to (config cf-max-expansions, which is not a property of the filter; UINT64_MAX: no limit).
@@ -76,19 +79,6 @@ typedef struct redisbloom_cuckoo_info {
 
 redisbloom_cuckoo_info redisbloom_cuckoo_get_info(const redisbloom_cuckoo *filter);
 
-/* The bytes that were allocated for this filter. */
-uint64_t redisbloom_cuckoo_memory(const redisbloom_cuckoo *filter);
-
-/* Returns a copy that shares no memory with the filter. KITH_E_MEMORY. */
-KITH_MUST_USE kith_status redisbloom_cuckoo_clone(const redisbloom_cuckoo *filter, const kith_allocator *allocator,
-                                                  redisbloom_cuckoo **copy);
-
-/* For active defragmentation: calls move() for every piece of memory of the filter, the handle included. If it returns
- * another address, the content is already there and the old memory is gone; NULL means that the piece stays. Returns
- * the filter's new address. */
-redisbloom_cuckoo *redisbloom_cuckoo_relocate(redisbloom_cuckoo *filter,
-                                              void *(*move)(void *context, void *memory, size_t bytes), void *context);
-
 /* Passes everything that decides how the filter behaves (the header as it is dumped, then the slots of each sub-filter)
  * to part(), in an order that is the same for equal filters. */
 void redisbloom_cuckoo_parts(const redisbloom_cuckoo *filter,
@@ -100,47 +90,14 @@ void redisbloom_cuckoo_parts(const redisbloom_cuckoo *filter,
 
 void redisbloom_cuckoo_header(const redisbloom_cuckoo *filter, unsigned char header[REDISBLOOM_CUCKOO_HEADER_BYTES]);
 
-/* The chunk after `cursor`, which is 1 after the header, and later what the previous call returned. Returns the cursor
- * after it and sets *chunk (which points into the filter) and *chunk_bytes. Returns 0 at the end, and for a cursor
- * below 1 or past the end. A chunk does not cross from one sub-filter to the next. (RedisBloom dumps nothing at all of
- * a filter without items: CF.SCANDUMP then replies with the end at once.) */
-uint64_t redisbloom_cuckoo_chunk(const redisbloom_cuckoo *filter, uint64_t cursor, const void **chunk,
-                                 size_t *chunk_bytes);
-
-/* Creates a filter from a header, with all slots empty. It is then *loading*: only chunk, load_chunk, loaded,
- * is_complete, header, info, memory, clone, parts, relocate and free may be called until is_complete() returns true.
+/* Creates a filter from a header, with all slots empty. It is then loading.
  *   KITH_E_TRUNCATED, KITH_E_TRAILING   the length is not 38
  *   KITH_E_CORRUPT                      a field has an impossible value, or contradicts another
  *   KITH_E_TOO_LARGE, KITH_E_MEMORY */
 KITH_MUST_USE kith_status redisbloom_cuckoo_load_header(const void *header, size_t header_bytes, uint64_t most_bytes,
                                                         const kith_allocator *allocator, redisbloom_cuckoo **filter);
 
-/* Loads a chunk. `cursor` is the number that CF.SCANDUMP returned together with it: 1 + the offset of the chunk's end.
- * Chunks must come in order, without gaps; they may have other sizes than those that redisbloom_cuckoo_chunk() makes.
- *   KITH_E_ARGUMENT   the chunk does not begin where the last one ended, or the filter is complete
- *   KITH_E_TRAILING   the chunk is longer than what is left of its sub-filter, or the cursor is past the end */
-KITH_MUST_USE kith_status redisbloom_cuckoo_load_chunk(redisbloom_cuckoo *filter, uint64_t cursor, const void *chunk,
-                                                       size_t chunk_bytes);
-
-/* How many bytes of chunks were loaded, and whether these are all. A created filter is complete. To save a filter that
- * is loading, save its header and the chunks below redisbloom_cuckoo_loaded(); load_header and load_chunk restore
- * it. */
-uint64_t redisbloom_cuckoo_loaded(const redisbloom_cuckoo *filter);
-bool redisbloom_cuckoo_is_complete(const redisbloom_cuckoo *filter);
-
 /* ---- fields: RDB ---- */
-
-/* RDB, encoding version 4, in the order of this struct (all are unsigned integers), then per sub-filter its number of
- * buckets and its slots (a string). */
-typedef struct redisbloom_cuckoo_fields {
-    uint64_t filters;
-    uint64_t buckets;
-    uint64_t items;
-    uint64_t deletes;
-    uint64_t bucket_size;
-    uint64_t max_iterations;
-    uint64_t expansion;
-} redisbloom_cuckoo_fields;
 
 typedef struct redisbloom_cuckoo_level {
     unsigned char *slots; /* with byte_count, a redisbloom_block (redisbloom_levels.h) */

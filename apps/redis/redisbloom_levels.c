@@ -1,7 +1,7 @@
 /* redisbloom_levels.c: see redisbloom_levels.h. */
 #include "redisbloom_levels.h"
 
-#include "redisbloom_bloom.h"
+#include "redisbloom_bytes.h"
 
 void *redisbloom_levels_new(const kith_allocator *allocator, size_t filter_size, size_t level_size) {
     kith_allocator a = allocator_or_default(allocator);
@@ -11,7 +11,8 @@ void *redisbloom_levels_new(const kith_allocator *allocator, size_t filter_size,
     return l;
 }
 
-void redisbloom_levels_free(redisbloom_levels *l) {
+void redisbloom_levels_free(void *filter) {
+    redisbloom_levels *l = filter;
     if (l == NULL)
         return;
     while (l->count > 0)
@@ -21,14 +22,14 @@ void redisbloom_levels_free(redisbloom_levels *l) {
     release(&allocator, l, l->filter_size);
 }
 
-uint64_t redisbloom_levels_memory(const redisbloom_levels *l, uint64_t slots, uint64_t body_bytes) {
-    return l->filter_size + slots * l->level_size + body_bytes;
+uint64_t redisbloom_levels_memory(const redisbloom_levels *l) {
+    return l->filter_size + l->slots * l->level_size + l->body_bytes;
 }
 
 static bool is_within(const redisbloom_levels *l, uint64_t slots, uint64_t more, uint64_t most_bytes) {
     if (slots > SIZE_MAX / 2 / l->level_size)
         return false;
-    uint64_t sum = redisbloom_levels_memory(l, slots, l->body_bytes);
+    uint64_t sum = l->filter_size + slots * l->level_size + l->body_bytes;
     return sum_add(&sum, more) && sum <= most_bytes && sum <= SIZE_MAX;
 }
 
@@ -67,6 +68,12 @@ kith_status redisbloom_levels_append(redisbloom_levels *l, const void *level, bo
     return KITH_OK;
 }
 
+kith_status redisbloom_levels_load_append(redisbloom_levels *l, const void *level, uint64_t most_bytes) {
+    kith_status status = l->missing > 0 ? redisbloom_levels_append(l, level, true, most_bytes) : KITH_E_CORRUPT;
+    l->missing -= status == KITH_OK;
+    return status;
+}
+
 void redisbloom_levels_drop_last(redisbloom_levels *l) {
     const redisbloom_block *last = redisbloom_levels_at(l, --l->count);
     l->body_bytes -= last->byte_count;
@@ -90,6 +97,7 @@ void *redisbloom_levels_clone(const redisbloom_levels *l, const kith_allocator *
         return NULL;
     }
     copy->loaded_bytes = l->loaded_bytes;
+    copy->missing = l->missing;
     return copy;
 }
 
@@ -142,7 +150,7 @@ uint64_t redisbloom_levels_chunk(const redisbloom_levels *l, uint64_t cursor, co
 
 kith_status redisbloom_levels_load_chunk(redisbloom_levels *l, uint64_t cursor, const void *chunk, size_t chunk_bytes) {
     uint64_t end = cursor - 1, offset = l->loaded_bytes;
-    if (chunk_bytes == 0 || cursor == 0)
+    if (chunk_bytes == 0 || cursor == 0 || redisbloom_levels_is_complete(l))
         return KITH_E_ARGUMENT;
     if (end > l->body_bytes)
         return KITH_E_TRAILING;

@@ -14,7 +14,7 @@
 typedef enum value_state {
     VALUE_FILTER,     /* `filter` is complete */
     VALUE_LOADING,    /* `loading` has the first part of a filter */
-    VALUE_REDISBLOOM, /* `bloom` or `cuckoo` is in RedisBloom's layout; it may be half loaded */
+    VALUE_REDISBLOOM, /* `levels` is in RedisBloom's layout; it may be half loaded */
 } value_state;
 
 /* What the user asked for. It does not change how a filter works; INFO reports it. */
@@ -48,8 +48,7 @@ typedef struct value {
     unsigned layers;
     uint64_t version; /* another one after every change: see value_changed() */
     value_part loading;
-    struct redisbloom_bloom *bloom;   /* VALUE_REDISBLOOM: if !removes */
-    struct redisbloom_cuckoo *cuckoo; /* VALUE_REDISBLOOM: if removes */
+    struct redisbloom_levels *levels; /* VALUE_REDISBLOOM: a redisbloom_cuckoo if removes, else a redisbloom_bloom */
     uint64_t dump_version;            /* VALUE_REDISBLOOM: see compat_scan_dump() */
     uint64_t dump_reach;
 } value;

@@ -18,11 +18,11 @@ static redisbloom_bloom *by_chunks(const char *key, const kith_allocator *alloca
     CHECK_OK(
         redisbloom_bloom_load_header(chunks.chunk[0].bytes, chunks.chunk[0].byte_count, UINT64_MAX, allocator, &f));
     for (size_t i = 1; i < chunks.count; i++) {
-        CHECK(!redisbloom_bloom_is_complete(f));
-        CHECK_OK(
-            redisbloom_bloom_load_chunk(f, chunks.chunk[i].cursor, chunks.chunk[i].bytes, chunks.chunk[i].byte_count));
+        CHECK(!redisbloom_levels_is_complete(&f->list));
+        CHECK_OK(redisbloom_levels_load_chunk(&f->list, chunks.chunk[i].cursor, chunks.chunk[i].bytes,
+                                              chunks.chunk[i].byte_count));
     }
-    CHECK(redisbloom_bloom_is_complete(f));
+    CHECK(redisbloom_levels_is_complete(&f->list));
     free(chunks.content);
     return f;
 }
@@ -40,14 +40,14 @@ static void check_chunks(const redisbloom_bloom *f, const char *key) {
     for (size_t i = 1; i < chunks.count; i++) {
         const void *bytes;
         size_t byte_count;
-        cursor = redisbloom_bloom_chunk(f, cursor, &bytes, &byte_count);
+        cursor = redisbloom_levels_chunk(&f->list, cursor, &bytes, &byte_count);
         CHECK_EQ_U64(cursor, chunks.chunk[i].cursor);
         CHECK_EQ_U64(byte_count, chunks.chunk[i].byte_count);
         CHECK(memcmp(bytes, chunks.chunk[i].bytes, byte_count) == 0);
     }
     const void *none;
     size_t none_bytes;
-    CHECK_EQ_U64(redisbloom_bloom_chunk(f, cursor, &none, &none_bytes), 0);
+    CHECK_EQ_U64(redisbloom_levels_chunk(&f->list, cursor, &none, &none_bytes), 0);
     free(chunks.content);
 }
 
@@ -106,7 +106,7 @@ TEST(the_same_operations_give_the_same_bytes_as_redisbloom) {
     for (size_t i = 0; i < KEY_COUNT; i++) {
         redisbloom_bloom *f = by_operations(KEYS[i]);
         check_all(f, KEYS[i]);
-        redisbloom_bloom_free(f);
+        redisbloom_levels_free(f);
     }
 }
 
@@ -114,7 +114,7 @@ TEST(chunks_of_redisbloom_load_and_are_dumped_again) {
     for (size_t i = 0; i < KEY_COUNT; i++) {
         redisbloom_bloom *f = by_chunks(KEYS[i], NULL);
         check_all(f, KEYS[i]);
-        redisbloom_bloom_free(f);
+        redisbloom_levels_free(f);
     }
 }
 
@@ -125,8 +125,8 @@ TEST(fields_of_redisbloom_load_and_are_saved_again) {
         redisbloom_bloom *f = NULL;
         CHECK_OK(load_fields(KEYS[i], &allocator, &f));
         check_all(f, KEYS[i]);
-        CHECK_EQ_U64(redisbloom_bloom_memory(f), memory.live_bytes);
-        redisbloom_bloom_free(f);
+        CHECK_EQ_U64(redisbloom_levels_memory(&f->list), memory.live_bytes);
+        redisbloom_levels_free(f);
         CHECK_EQ_U64(memory.live_blocks, 0);
     }
 }
@@ -148,8 +148,8 @@ TEST(loaded_filters_grow_like_created_ones) {
     redisbloom_bloom_header(made, headers[0]);
     redisbloom_bloom_header(loaded, headers[1]);
     CHECK(memcmp(headers[0], headers[1], redisbloom_bloom_header_bytes(made)) == 0);
-    redisbloom_bloom_free(made);
-    redisbloom_bloom_free(loaded);
+    redisbloom_levels_free(made);
+    redisbloom_levels_free(loaded);
 }
 
 /* ---- The rest of use
@@ -170,7 +170,7 @@ TEST(a_full_filter_that_does_not_scale_still_knows_its_items) {
     }
     CHECK(refused > 80);
     check_chunks(f, "bf-nonscaling");
-    redisbloom_bloom_free(f);
+    redisbloom_levels_free(f);
 }
 
 TEST(arguments_out_of_range_are_refused) {
@@ -202,11 +202,11 @@ TEST(growth_has_limits) {
         items += status == KITH_OK && was_new;
     }
     CHECK_STATUS(status, KITH_E_TOO_LARGE);
-    CHECK(redisbloom_bloom_memory(f) <= 1000);
+    CHECK(redisbloom_levels_memory(&f->list) <= 1000);
     CHECK_EQ_U64(redisbloom_bloom_get_info(f).items, items);
     CHECK_EQ_U64(redisbloom_bloom_get_info(f).capacity, items);
     CHECK_OK(redisbloom_bloom_add(f, item, strlen(item), UINT64_MAX, &was_new));
-    redisbloom_bloom_free(f);
+    redisbloom_levels_free(f);
 
     CHECK_OK(redisbloom_bloom_create(1e-300, 1, 1, true, UINT64_MAX, NULL, &f));
     status = KITH_OK;
@@ -215,7 +215,7 @@ TEST(growth_has_limits) {
         status = redisbloom_bloom_add(f, item, (size_t)bytes, UINT64_MAX, &was_new);
     }
     CHECK_STATUS(status, KITH_E_TOO_LARGE);
-    redisbloom_bloom_free(f);
+    redisbloom_levels_free(f);
 }
 
 struct sink {
@@ -239,21 +239,22 @@ TEST(parts_are_header_and_bits) {
         CHECK(memcmp(sink.bytes + at, chunks.chunk[i].bytes, chunks.chunk[i].byte_count) == 0);
     CHECK_EQ_U64(sink.byte_count, at);
     free(chunks.content);
-    redisbloom_bloom_free(f);
+    redisbloom_levels_free(f);
 }
 
 TEST(a_clone_is_equal_and_independent) {
     redisbloom_bloom *f = by_operations("bf-expansion2"), *copy = NULL;
-    CHECK_OK(redisbloom_bloom_clone(f, NULL, &copy));
+    copy = redisbloom_levels_clone(&f->list, NULL);
+    CHECK(copy != NULL);
     for (int i = 0; i < 2000; i++) {
         char item[20];
         bool was_new;
         int bytes = snprintf(item, sizeof item, "more%d", i);
         CHECK_OK(redisbloom_bloom_add(f, item, (size_t)bytes, UINT64_MAX, &was_new));
     }
-    redisbloom_bloom_free(f);
+    redisbloom_levels_free(f);
     check_all(copy, "bf-expansion2");
-    redisbloom_bloom_free(copy);
+    redisbloom_levels_free(copy);
 }
 
 static void *move_every_second(void *context, void *memory, size_t bytes) {
@@ -270,10 +271,10 @@ TEST(relocation_moves_every_piece) {
     for (uint64_t first = 0; first < 2; first++) {
         redisbloom_bloom *f = by_operations("bf-expansion2");
         uint64_t calls = first;
-        f = redisbloom_bloom_relocate(f, move_every_second, &calls);
+        f = redisbloom_levels_relocate(&f->list, move_every_second, &calls);
         CHECK_EQ_U64(calls - first, 6); /* the handle, the list of levels, four levels */
         check_all(f, "bf-expansion2");
-        redisbloom_bloom_free(f);
+        redisbloom_levels_free(f);
     }
 }
 
@@ -282,30 +283,34 @@ TEST(chunks_must_be_in_order_and_fit) {
     redisbloom_bloom *f = NULL, *copy = NULL;
     const struct chunk *head = &c.chunk[0], *first = &c.chunk[1], *second = &c.chunk[2];
     CHECK_OK(redisbloom_bloom_load_header(head->bytes, head->byte_count, UINT64_MAX, NULL, &f));
-    CHECK_STATUS(redisbloom_bloom_load_chunk(f, second->cursor, second->bytes, second->byte_count), KITH_E_ARGUMENT);
-    CHECK_STATUS(redisbloom_bloom_load_chunk(f, first->cursor, first->bytes, 0), KITH_E_ARGUMENT);
-    CHECK_STATUS(redisbloom_bloom_load_chunk(f, 0, first->bytes, first->byte_count), KITH_E_ARGUMENT);
-    CHECK_STATUS(redisbloom_bloom_load_chunk(f, 5, first->bytes, first->byte_count), KITH_E_ARGUMENT);
-    CHECK_STATUS(redisbloom_bloom_load_chunk(f, UINT64_MAX, first->bytes, first->byte_count), KITH_E_TRAILING);
-    CHECK_STATUS(redisbloom_bloom_load_chunk(f, first->cursor + 9, first->bytes, first->byte_count + 9),
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, second->cursor, second->bytes, second->byte_count),
+                 KITH_E_ARGUMENT);
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, first->cursor, first->bytes, 0), KITH_E_ARGUMENT);
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, 0, first->bytes, first->byte_count), KITH_E_ARGUMENT);
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, 5, first->bytes, first->byte_count), KITH_E_ARGUMENT);
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, UINT64_MAX, first->bytes, first->byte_count), KITH_E_TRAILING);
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, first->cursor + 9, first->bytes, first->byte_count + 9),
                  KITH_E_TRAILING);
-    CHECK_EQ_U64(redisbloom_bloom_loaded(f), 0);
-    CHECK_OK(redisbloom_bloom_load_chunk(f, 11, first->bytes, 10));
-    CHECK_STATUS(redisbloom_bloom_load_chunk(f, 11 + first->byte_count, first->bytes, first->byte_count),
+    CHECK_EQ_U64(f->list.loaded_bytes, 0);
+    CHECK_OK(redisbloom_levels_load_chunk(&f->list, 11, first->bytes, 10));
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, 11 + first->byte_count, first->bytes, first->byte_count),
                  KITH_E_TRAILING);
-    CHECK_OK(redisbloom_bloom_load_chunk(f, first->cursor, first->bytes + 10, first->byte_count - 10));
-    CHECK_STATUS(redisbloom_bloom_load_chunk(f, first->cursor, first->bytes, first->byte_count), KITH_E_ARGUMENT);
-    CHECK_EQ_U64(redisbloom_bloom_loaded(f), first->byte_count);
+    CHECK_OK(redisbloom_levels_load_chunk(&f->list, first->cursor, first->bytes + 10, first->byte_count - 10));
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, first->cursor, first->bytes, first->byte_count),
+                 KITH_E_ARGUMENT);
+    CHECK_EQ_U64(f->list.loaded_bytes, first->byte_count);
 
     /* A filter that is loading can be copied, and goes on loading. */
-    CHECK_OK(redisbloom_bloom_clone(f, NULL, &copy));
-    redisbloom_bloom_free(f);
-    CHECK(!redisbloom_bloom_is_complete(copy));
+    copy = redisbloom_levels_clone(&f->list, NULL);
+    CHECK(copy != NULL);
+    redisbloom_levels_free(f);
+    CHECK(!redisbloom_levels_is_complete(&copy->list));
     for (size_t i = 2; i < c.count; i++)
-        CHECK_OK(redisbloom_bloom_load_chunk(copy, c.chunk[i].cursor, c.chunk[i].bytes, c.chunk[i].byte_count));
-    CHECK_STATUS(redisbloom_bloom_load_chunk(copy, first->cursor, first->bytes, first->byte_count), KITH_E_ARGUMENT);
+        CHECK_OK(redisbloom_levels_load_chunk(&copy->list, c.chunk[i].cursor, c.chunk[i].bytes, c.chunk[i].byte_count));
+    CHECK_STATUS(redisbloom_levels_load_chunk(&copy->list, first->cursor, first->bytes, first->byte_count),
+                 KITH_E_ARGUMENT);
     check_all(copy, "bf-expansion2");
-    redisbloom_bloom_free(copy);
+    redisbloom_levels_free(copy);
     free(c.content);
 }
 

@@ -16,7 +16,7 @@ static inline void operate_chunk(redisbloom_bloom **f, const char *cursor, const
     if (*f == NULL)
         CHECK_OK(redisbloom_bloom_load_header(bytes, count, UINT64_MAX, NULL, f));
     else
-        CHECK_OK(redisbloom_bloom_load_chunk(*f, strtoull(cursor, NULL, 10), bytes, count));
+        CHECK_OK(redisbloom_levels_load_chunk(&(*f)->list, strtoull(cursor, NULL, 10), bytes, count));
 }
 
 /* Runs a line of KEY.operations. */
@@ -103,7 +103,7 @@ static inline kith_status load_fields(const char *key, const kith_allocator *all
         free(from.content);
     }
     if (status != KITH_OK)
-        redisbloom_bloom_free(*filter);
+        redisbloom_levels_free(*filter);
     return status;
 }
 

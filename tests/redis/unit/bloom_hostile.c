@@ -51,22 +51,22 @@ static kith_status load_and_use(const unsigned char *header, size_t bytes) {
         memset(ones, 0xff, sizeof ones);
         const void *chunk;
         size_t chunk_bytes;
-        for (uint64_t cursor = 1, next; (next = redisbloom_bloom_chunk(f, cursor, &chunk, &chunk_bytes)) != 0;
+        for (uint64_t cursor = 1, next; (next = redisbloom_levels_chunk(&f->list, cursor, &chunk, &chunk_bytes)) != 0;
              cursor = next)
-            CHECK_OK(redisbloom_bloom_load_chunk(f, next, ones, chunk_bytes));
+            CHECK_OK(redisbloom_levels_load_chunk(&f->list, next, ones, chunk_bytes));
         CHECK(redisbloom_bloom_has(f, "any", 3));
-        redisbloom_bloom_free(f);
+        redisbloom_levels_free(f);
         CHECK_OK(redisbloom_bloom_load_header(header, bytes, 1 << 20, &allocator, &f));
-        for (uint64_t cursor = 1, next; (next = redisbloom_bloom_chunk(f, cursor, &chunk, &chunk_bytes)) != 0;
+        for (uint64_t cursor = 1, next; (next = redisbloom_levels_chunk(&f->list, cursor, &chunk, &chunk_bytes)) != 0;
              cursor = next) {
             memset(ones, 0, chunk_bytes);
-            CHECK_OK(redisbloom_bloom_load_chunk(f, next, ones, chunk_bytes));
+            CHECK_OK(redisbloom_levels_load_chunk(&f->list, next, ones, chunk_bytes));
         }
         for (int i = 0; i < 1000; i++) {
             bool was_new;
             (void)!redisbloom_bloom_add(f, &i, sizeof i, 1 << 20, &was_new);
         }
-        redisbloom_bloom_free(f);
+        redisbloom_levels_free(f);
     }
     CHECK_EQ_U64(memory.live_blocks, 0);
     return status;
@@ -194,7 +194,7 @@ TEST(fields_that_do_not_add_up_are_refused) {
     many.levels = UINT64_MAX;
     CHECK_OK(redisbloom_bloom_load_begin(&many, UINT64_MAX, &allocator, &f));
     CHECK_STATUS(redisbloom_bloom_load_end(f), KITH_E_TRUNCATED);
-    redisbloom_bloom_free(f);
+    redisbloom_levels_free(f);
     redisbloom_bloom_fields other = fields;
     other.items++;
     CHECK_OK(redisbloom_bloom_load_begin(&other, UINT64_MAX, &allocator, &f));
@@ -207,14 +207,19 @@ TEST(fields_that_do_not_add_up_are_refused) {
     CHECK_OK(redisbloom_bloom_load_append(f, &copy, UINT64_MAX));
     CHECK_STATUS(redisbloom_bloom_load_append(f, &copy, UINT64_MAX), KITH_E_CORRUPT);
     CHECK_STATUS(redisbloom_bloom_load_end(f), KITH_E_CORRUPT);
-    CHECK(!redisbloom_bloom_is_complete(f));
-    redisbloom_bloom_free(f);
+    CHECK(!redisbloom_levels_is_complete(&f->list));
+    redisbloom_levels_free(f);
     CHECK_EQ_U64(memory.live_blocks, 0);
     free(from.content);
 }
 
 /* ---- Allocation failures
  * ------------------------------------------------------------------------------------------ */
+
+static kith_status clone(const redisbloom_bloom *original, const kith_allocator *allocator, redisbloom_bloom **copy) {
+    *copy = redisbloom_levels_clone(&original->list, allocator);
+    return *copy != NULL ? KITH_OK : KITH_E_MEMORY;
+}
 
 TEST(failed_allocations_change_nothing) {
     struct chunks c = fixture_chunks("bf-expansion2");
@@ -230,15 +235,15 @@ TEST(failed_allocations_change_nothing) {
                 status =
                     redisbloom_bloom_load_header(c.chunk[0].bytes, c.chunk[0].byte_count, UINT64_MAX, &allocator, &f);
             else if (call == 2)
-                status = redisbloom_bloom_clone(original, &allocator, &f);
+                status = clone(original, &allocator, &f);
             else
                 status = load_fields("bf-expansion2", &allocator, &f);
             if (status == KITH_OK) {
                 CHECK(fail_at > 2);
-                redisbloom_bloom_free(f);
+                redisbloom_levels_free(f);
             }
             CHECK_EQ_U64(memory.live_blocks, 0);
-            redisbloom_bloom_free(original);
+            redisbloom_levels_free(original);
         }
         CHECK_OK(status);
     }
@@ -271,8 +276,8 @@ TEST(growth_without_memory_changes_nothing) {
         CHECK_OK(status);
     }
     CHECK(failures >= 8); /* five growths, three of them with a longer list of levels */
-    CHECK_EQ_U64(redisbloom_bloom_memory(f), memory.live_bytes);
-    redisbloom_bloom_free(f);
+    CHECK_EQ_U64(redisbloom_levels_memory(&f->list), memory.live_bytes);
+    redisbloom_levels_free(f);
     CHECK_EQ_U64(memory.live_blocks, 0);
 }
 

@@ -98,7 +98,7 @@ static kith_status load_fields(const char *key, const kith_allocator *allocator,
         free(from.content);
     }
     if (status != KITH_OK)
-        redisbloom_cuckoo_free(*filter);
+        redisbloom_levels_free(*filter);
     return status;
 }
 
@@ -116,7 +116,7 @@ static void check_chunks(const redisbloom_cuckoo *f, const char *key) {
     for (size_t i = 1; i < chunks.count; i++) {
         const void *bytes;
         size_t byte_count;
-        cursor = redisbloom_cuckoo_chunk(f, cursor, &bytes, &byte_count);
+        cursor = redisbloom_levels_chunk(&f->list, cursor, &bytes, &byte_count);
         CHECK_EQ_U64(cursor, chunks.chunk[i].cursor);
         CHECK_EQ_U64(byte_count, chunks.chunk[i].byte_count);
         CHECK(memcmp(bytes, chunks.chunk[i].bytes, byte_count) == 0);
@@ -124,7 +124,7 @@ static void check_chunks(const redisbloom_cuckoo *f, const char *key) {
     const void *none;
     size_t none_bytes;
     if (chunks.count > 0)
-        CHECK_EQ_U64(redisbloom_cuckoo_chunk(f, cursor, &none, &none_bytes), 0);
+        CHECK_EQ_U64(redisbloom_levels_chunk(&f->list, cursor, &none, &none_bytes), 0);
     free(chunks.content);
 }
 
@@ -185,7 +185,7 @@ TEST(the_same_operations_give_the_same_bytes_as_redisbloom) {
     for (size_t i = 0; i < KEY_COUNT; i++) {
         redisbloom_cuckoo *f = by_operations(KEYS[i]);
         check_all(f, KEYS[i]);
-        redisbloom_cuckoo_free(f);
+        redisbloom_levels_free(f);
     }
 }
 
@@ -196,13 +196,14 @@ TEST(chunks_of_redisbloom_load_and_are_dumped_again) {
         if (c.count > 0) {
             CHECK_OK(redisbloom_cuckoo_load_header(c.chunk[0].bytes, c.chunk[0].byte_count, UINT64_MAX, NULL, &f));
             for (size_t j = 1; j < c.count; j++) {
-                CHECK(!redisbloom_cuckoo_is_complete(f));
-                CHECK_OK(redisbloom_cuckoo_load_chunk(f, c.chunk[j].cursor, c.chunk[j].bytes, c.chunk[j].byte_count));
+                CHECK(!redisbloom_levels_is_complete(&f->list));
+                CHECK_OK(
+                    redisbloom_levels_load_chunk(&f->list, c.chunk[j].cursor, c.chunk[j].bytes, c.chunk[j].byte_count));
             }
-            CHECK(redisbloom_cuckoo_is_complete(f));
+            CHECK(redisbloom_levels_is_complete(&f->list));
             check_all(f, KEYS[i]);
         }
-        redisbloom_cuckoo_free(f);
+        redisbloom_levels_free(f);
         free(c.content);
     }
 }
@@ -214,8 +215,8 @@ TEST(fields_of_redisbloom_load_and_are_saved_again) {
         redisbloom_cuckoo *f = NULL;
         CHECK_OK(load_fields(KEYS[i], &allocator, &f));
         check_all(f, KEYS[i]);
-        CHECK_EQ_U64(redisbloom_cuckoo_memory(f), memory.live_bytes);
-        redisbloom_cuckoo_free(f);
+        CHECK_EQ_U64(redisbloom_levels_memory(&f->list), memory.live_bytes);
+        redisbloom_levels_free(f);
         CHECK_EQ_U64(memory.live_blocks, 0);
     }
 }
@@ -243,7 +244,8 @@ static void check_refusals(redisbloom_cuckoo *f, uint64_t max_expansions, uint64
     unsigned refused = 0;
     for (int i = 0; i < 2000; i++) {
         redisbloom_cuckoo *copy = NULL;
-        CHECK_OK(redisbloom_cuckoo_clone(f, NULL, &copy));
+        copy = redisbloom_levels_clone(&f->list, NULL);
+        CHECK(copy != NULL);
         kith_status status = redisbloom_cuckoo_add(copy, &i, sizeof i, max_expansions, most_bytes);
         if (status != KITH_OK) {
             CHECK_STATUS(status, want);
@@ -252,7 +254,7 @@ static void check_refusals(redisbloom_cuckoo *f, uint64_t max_expansions, uint64
             free(after);
             refused++;
         }
-        redisbloom_cuckoo_free(copy);
+        redisbloom_levels_free(copy);
     }
     CHECK(refused > 100);
     free(before);
@@ -264,15 +266,15 @@ TEST(a_refused_item_changes_nothing) {
     CHECK_OK(redisbloom_cuckoo_add_new(f, "i1", 2, MAX_EXPANSIONS, UINT64_MAX, &was_new));
     CHECK(!was_new);
     check_refusals(f, MAX_EXPANSIONS, UINT64_MAX, KITH_E_FULL);
-    redisbloom_cuckoo_free(f);
+    redisbloom_levels_free(f);
     f = NULL;
     CHECK_OK(redisbloom_cuckoo_create(64, 2, 7, 2, UINT64_MAX, NULL, &f));
     for (int i = 10000; redisbloom_cuckoo_add(f, &i, sizeof i, 2, UINT64_MAX) == KITH_OK; i++)
         ;
     CHECK_EQ_U64(redisbloom_cuckoo_get_info(f).filters, 2);
     check_refusals(f, 2, UINT64_MAX, KITH_E_FULL);
-    check_refusals(f, 3, redisbloom_cuckoo_memory(f), KITH_E_TOO_LARGE);
-    redisbloom_cuckoo_free(f);
+    check_refusals(f, 3, redisbloom_levels_memory(&f->list), KITH_E_TOO_LARGE);
+    redisbloom_levels_free(f);
 }
 
 TEST(arguments_out_of_range_are_refused) {
@@ -290,14 +292,14 @@ TEST(arguments_out_of_range_are_refused) {
     /* A capacity below one bucket still makes one. */
     CHECK_OK(redisbloom_cuckoo_create(1, 255, 20, 1, UINT64_MAX, NULL, &f));
     CHECK_EQ_U64(redisbloom_cuckoo_get_info(f).buckets, 1);
-    redisbloom_cuckoo_free(f);
+    redisbloom_levels_free(f);
     /* Growth whose size can't be expressed. */
     CHECK_OK(redisbloom_cuckoo_create(2, 1, 1, 32768, UINT64_MAX, NULL, &f));
     kith_status status = KITH_OK;
     for (int i = 0; status == KITH_OK; i++)
         status = redisbloom_cuckoo_add(f, "same", 4, UINT64_MAX, 1 << 20);
     CHECK_STATUS(status, KITH_E_TOO_LARGE);
-    redisbloom_cuckoo_free(f);
+    redisbloom_levels_free(f);
 }
 
 struct sink {
@@ -319,7 +321,7 @@ TEST(parts_are_header_and_slots) {
     unsigned char *all = snapshot(f, &bytes);
     CHECK(sink.byte_count == bytes && memcmp(sink.bytes, all, bytes) == 0);
     free(all);
-    redisbloom_cuckoo_free(f);
+    redisbloom_levels_free(f);
 }
 
 static void *move_every_second(void *context, void *memory, size_t bytes) {
@@ -336,10 +338,10 @@ TEST(relocation_moves_every_piece) {
     for (uint64_t first = 0; first < 2; first++) {
         redisbloom_cuckoo *f = by_operations("cf-bucket4");
         uint64_t calls = first;
-        f = redisbloom_cuckoo_relocate(f, move_every_second, &calls);
+        f = redisbloom_levels_relocate(&f->list, move_every_second, &calls);
         CHECK_EQ_U64(calls - first, 5); /* the handle, the list of sub-filters, three sub-filters */
         check_all(f, "cf-bucket4");
-        redisbloom_cuckoo_free(f);
+        redisbloom_levels_free(f);
     }
 }
 
@@ -360,8 +362,8 @@ TEST(removals_free_sub_filters) {
     CHECK_EQ_U64(info.items, 0);
     CHECK_EQ_U64(info.filters, 1);
     CHECK_EQ_U64(info.size, bytes);
-    CHECK_EQ_U64(redisbloom_cuckoo_memory(f), memory.live_bytes);
-    redisbloom_cuckoo_free(f);
+    CHECK_EQ_U64(redisbloom_levels_memory(&f->list), memory.live_bytes);
+    redisbloom_levels_free(f);
     CHECK_EQ_U64(memory.live_blocks, 0);
 }
 
@@ -376,30 +378,34 @@ TEST(chunks_must_be_in_order_and_fit) {
         CHECK_STATUS(redisbloom_cuckoo_load_header(head->bytes, i, UINT64_MAX, NULL, &f), KITH_E_TRUNCATED);
     CHECK_STATUS(redisbloom_cuckoo_load_header(head->bytes, 39, UINT64_MAX, NULL, &f), KITH_E_TRAILING);
     CHECK_OK(redisbloom_cuckoo_load_header(head->bytes, head->byte_count, UINT64_MAX, NULL, &f));
-    CHECK_STATUS(redisbloom_cuckoo_load_chunk(f, second->cursor, second->bytes, second->byte_count), KITH_E_ARGUMENT);
-    CHECK_STATUS(redisbloom_cuckoo_load_chunk(f, first->cursor, first->bytes, 0), KITH_E_ARGUMENT);
-    CHECK_STATUS(redisbloom_cuckoo_load_chunk(f, 0, first->bytes, first->byte_count), KITH_E_ARGUMENT);
-    CHECK_STATUS(redisbloom_cuckoo_load_chunk(f, 5, first->bytes, first->byte_count), KITH_E_ARGUMENT);
-    CHECK_STATUS(redisbloom_cuckoo_load_chunk(f, UINT64_MAX, first->bytes, first->byte_count), KITH_E_TRAILING);
-    CHECK_STATUS(redisbloom_cuckoo_load_chunk(f, first->cursor + 9, first->bytes, first->byte_count + 9),
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, second->cursor, second->bytes, second->byte_count),
+                 KITH_E_ARGUMENT);
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, first->cursor, first->bytes, 0), KITH_E_ARGUMENT);
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, 0, first->bytes, first->byte_count), KITH_E_ARGUMENT);
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, 5, first->bytes, first->byte_count), KITH_E_ARGUMENT);
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, UINT64_MAX, first->bytes, first->byte_count), KITH_E_TRAILING);
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, first->cursor + 9, first->bytes, first->byte_count + 9),
                  KITH_E_TRAILING);
-    CHECK_EQ_U64(redisbloom_cuckoo_loaded(f), 0);
-    CHECK_OK(redisbloom_cuckoo_load_chunk(f, 11, first->bytes, 10));
-    CHECK_STATUS(redisbloom_cuckoo_load_chunk(f, 11 + first->byte_count, first->bytes, first->byte_count),
+    CHECK_EQ_U64(f->list.loaded_bytes, 0);
+    CHECK_OK(redisbloom_levels_load_chunk(&f->list, 11, first->bytes, 10));
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, 11 + first->byte_count, first->bytes, first->byte_count),
                  KITH_E_TRAILING);
-    CHECK_OK(redisbloom_cuckoo_load_chunk(f, first->cursor, first->bytes + 10, first->byte_count - 10));
-    CHECK_STATUS(redisbloom_cuckoo_load_chunk(f, first->cursor, first->bytes, first->byte_count), KITH_E_ARGUMENT);
-    CHECK_EQ_U64(redisbloom_cuckoo_loaded(f), first->byte_count);
+    CHECK_OK(redisbloom_levels_load_chunk(&f->list, first->cursor, first->bytes + 10, first->byte_count - 10));
+    CHECK_STATUS(redisbloom_levels_load_chunk(&f->list, first->cursor, first->bytes, first->byte_count),
+                 KITH_E_ARGUMENT);
+    CHECK_EQ_U64(f->list.loaded_bytes, first->byte_count);
 
     /* A filter that is loading can be copied, and goes on loading. */
-    CHECK_OK(redisbloom_cuckoo_clone(f, NULL, &copy));
-    redisbloom_cuckoo_free(f);
-    CHECK(!redisbloom_cuckoo_is_complete(copy));
+    copy = redisbloom_levels_clone(&f->list, NULL);
+    CHECK(copy != NULL);
+    redisbloom_levels_free(f);
+    CHECK(!redisbloom_levels_is_complete(&copy->list));
     for (size_t i = 2; i < c.count; i++)
-        CHECK_OK(redisbloom_cuckoo_load_chunk(copy, c.chunk[i].cursor, c.chunk[i].bytes, c.chunk[i].byte_count));
-    CHECK_STATUS(redisbloom_cuckoo_load_chunk(copy, first->cursor, first->bytes, first->byte_count), KITH_E_ARGUMENT);
+        CHECK_OK(redisbloom_levels_load_chunk(&copy->list, c.chunk[i].cursor, c.chunk[i].bytes, c.chunk[i].byte_count));
+    CHECK_STATUS(redisbloom_levels_load_chunk(&copy->list, first->cursor, first->bytes, first->byte_count),
+                 KITH_E_ARGUMENT);
     check_all(copy, "cf-bucket2");
-    redisbloom_cuckoo_free(copy);
+    redisbloom_levels_free(copy);
     free(c.content);
 }
 
@@ -415,16 +421,16 @@ static kith_status load_and_use(const unsigned char *header) {
             slots[i] = (unsigned char)(i * 7);
         const void *chunk;
         size_t chunk_bytes;
-        for (uint64_t cursor = 1, next; (next = redisbloom_cuckoo_chunk(f, cursor, &chunk, &chunk_bytes)) != 0;
+        for (uint64_t cursor = 1, next; (next = redisbloom_levels_chunk(&f->list, cursor, &chunk, &chunk_bytes)) != 0;
              cursor = next)
-            CHECK_OK(redisbloom_cuckoo_load_chunk(f, next, slots, chunk_bytes));
+            CHECK_OK(redisbloom_levels_load_chunk(&f->list, next, slots, chunk_bytes));
         for (int i = 0; i < 50; i++) {
             (void)!redisbloom_cuckoo_add(f, &i, sizeof i, MAX_EXPANSIONS, 1 << 20);
             redisbloom_cuckoo_count(f, &i, sizeof i);
             redisbloom_cuckoo_remove(f, &i, sizeof i);
         }
         redisbloom_cuckoo_compact(f);
-        redisbloom_cuckoo_free(f);
+        redisbloom_levels_free(f);
     }
     CHECK_EQ_U64(memory.live_blocks, 0);
     return status;
@@ -519,13 +525,18 @@ TEST(fields_that_contradict_each_other_are_refused) {
     CHECK_OK(redisbloom_cuckoo_load_append(f, &level, UINT64_MAX));
     CHECK_STATUS(redisbloom_cuckoo_load_append(f, &level, UINT64_MAX), KITH_E_CORRUPT);
     CHECK_STATUS(redisbloom_cuckoo_load_end(f), KITH_E_CORRUPT); /* 1500 items in 256 slots */
-    redisbloom_cuckoo_free(f);
+    redisbloom_levels_free(f);
     CHECK_EQ_U64(memory.live_blocks, 0);
     free(from.content);
 }
 
 /* ---- Allocation failures
  * ------------------------------------------------------------------------------------------ */
+
+static kith_status clone(const redisbloom_cuckoo *original, const kith_allocator *allocator, redisbloom_cuckoo **copy) {
+    *copy = redisbloom_levels_clone(&original->list, allocator);
+    return *copy != NULL ? KITH_OK : KITH_E_MEMORY;
+}
 
 TEST(failed_allocations_change_nothing) {
     struct chunks c = fixture_chunks("cf-bucket2");
@@ -541,15 +552,15 @@ TEST(failed_allocations_change_nothing) {
                 status =
                     redisbloom_cuckoo_load_header(c.chunk[0].bytes, c.chunk[0].byte_count, UINT64_MAX, &allocator, &f);
             else if (call == 2)
-                status = redisbloom_cuckoo_clone(original, &allocator, &f);
+                status = clone(original, &allocator, &f);
             else
                 status = load_fields("cf-bucket2", &allocator, &f);
             if (status == KITH_OK) {
                 CHECK(fail_at > 2);
-                redisbloom_cuckoo_free(f);
+                redisbloom_levels_free(f);
             }
             CHECK_EQ_U64(memory.live_blocks, 0);
-            redisbloom_cuckoo_free(original);
+            redisbloom_levels_free(original);
         }
         CHECK_OK(status);
     }
@@ -582,8 +593,8 @@ TEST(growth_without_memory_changes_nothing) {
         CHECK_OK(status);
     }
     CHECK(failures >= 7); /* four growths, three of them with a longer list of sub-filters */
-    CHECK_EQ_U64(redisbloom_cuckoo_memory(f), memory.live_bytes);
-    redisbloom_cuckoo_free(f);
+    CHECK_EQ_U64(redisbloom_levels_memory(&f->list), memory.live_bytes);
+    redisbloom_levels_free(f);
     CHECK_EQ_U64(memory.live_blocks, 0);
 }
 
