@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -212,8 +213,20 @@ const char *text_of_size(uint64_t bytes, value_text text) {
     return text;
 }
 
+static const char *write_rate(double rate, int digits, value_text text) {
+    (void)snprintf(text, sizeof(value_text), "%.*g%%", digits, rate * 100);
+    return text;
+}
+
 const char *text_of_rate(double rate, value_text text) {
-    (void)snprintf(text, sizeof(value_text), "%.3g%%", rate * 100);
+    return write_rate(rate, 3, text);
+}
+
+const char *text_of_rate_beside(double rate, double other, value_text text) {
+    value_text beside;
+    (void)text_of_rate(other, beside);
+    for (int digits = 3; strcmp(write_rate(rate, digits, text), beside) == 0 && digits < DBL_DIG; digits++)
+        continue;
     return text;
 }
 

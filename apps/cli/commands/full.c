@@ -128,5 +128,5 @@ void full_note_rate(const char *name, const kith_filter *filter, bool is_store) 
     value_text rate_now, rate;
     if (kith_filter_stats_of(filter, &stats) == KITH_OK && stats.rate_now > stats.rate)
         note("%s: its false positive rate is %s, above the %s that it promises, by chance or because of chosen keys",
-             name, text_of_rate(stats.rate_now, rate_now), text_of_rate(stats.rate, rate));
+             name, text_of_rate_beside(stats.rate_now, stats.rate, rate_now), text_of_rate(stats.rate, rate));
 }

@@ -51,6 +51,8 @@ static void set_spec(const arguments *a, kith_filter_spec *spec) {
     spec->capacity = a->capacity;
     spec->rate = a->rate;
     spec->bytes = a->bytes;
+    if (a->untrusted)
+        spec->hash.id = KITH_HASH_SIPHASH; /* no size depends on the secret key */
 }
 
 /* With -k: plans this kind, with --option and without. */
