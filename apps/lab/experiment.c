@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "judge.h"
 #include "lab.h"
 #include "memory.h"
 #include "mix.h"
@@ -254,23 +255,9 @@ void lab_parameter(lab *l, const char *name, const char *format, ...) {
     va_end(arguments);
 }
 
-static bool holds(lab_relation relation, double predicted, lab_estimate measured) {
-    switch (relation) {
-    case LAB_EQUALS:
-        return measured.low <= predicted && predicted <= measured.high;
-    case LAB_AT_MOST:
-        return measured.low <= predicted;
-    case LAB_AT_LEAST:
-        return measured.high >= predicted;
-    case LAB_SHOWN:
-        return true;
-    }
-    return false;
-}
-
 static void record(lab *l, lab_finding f) {
     lab_result *r = l->result;
-    f.holds = holds(f.relation, f.predicted, f.measured);
+    lab_judge(&f);
     r->findings = lab_more(r->findings, (r->finding_count + 1) * sizeof *r->findings);
     r->findings[r->finding_count++] = f;
 }
@@ -294,6 +281,13 @@ void lab_find_stated(lab *l, lab_means means, const char *quote, lab_relation re
                             .predicted = predicted,
                             .measured = measured});
     va_end(arguments);
+}
+
+void lab_known(lab *l, double exact) {
+    lab_finding *last = &l->result->findings[l->result->finding_count - 1];
+    last->is_known = true;
+    last->exact = exact;
+    lab_judge(last);
 }
 
 void lab_find_fit(lab *l, const uint64_t *observed, const double *expected, size_t n, unsigned constraints,

@@ -121,6 +121,10 @@ void lab_find(lab *l, lab_relation relation, double predicted, lab_estimate meas
 void lab_find_stated(lab *l, lab_means means, const char *quote, lab_relation relation, double predicted,
                      lab_estimate measured, const char *format, ...) __attribute__((format(printf, 7, 8)));
 
+/* Says that the value that the last finding measured is known: `exact`, from the theory. It decides an inequality, and
+ * the measurement must agree with it. */
+void lab_known(lab *l, double exact);
+
 /* Records a chi-square test of n observed counts against the expected ones. Neighbouring cells are merged until each
  * expects at least 10. `constraints` is 1 + the number of parameters that were estimated from the data. The finding
  * holds if chi-square is at most the value that is exceeded randomly one time in a million. */

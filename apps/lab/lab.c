@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "judge.h"
 #include "memory.h"
 #include "state.h"
 
@@ -51,6 +52,10 @@ const char *lab_verdict_text(lab_verdict verdict) {
         return "shown";
     case LAB_HOLDS:
         return "holds";
+    case LAB_IS_UNDECIDED:
+        return "undecided";
+    case LAB_HAS_NO_POWER:
+        return "no power";
     case LAB_IS_SLIP:
         return "a slip in the text";
     case LAB_IS_LOOSE:
@@ -75,58 +80,8 @@ const char *lab_means_text(lab_means means) {
     return TEXTS[means];
 }
 
-static lab_verdict verdict_of_finding(const lab_finding *f) {
-    static const lab_verdict REFUTED[] = {
-        [LAB_MUST] = LAB_FAILS, [LAB_SLIP] = LAB_IS_SLIP, [LAB_LOOSE] = LAB_IS_LOOSE, [LAB_WRONG] = LAB_IS_WRONG};
-    return f->holds ? LAB_HOLDS : REFUTED[f->means];
-}
-
 bool lab_is_refuted(lab_verdict verdict) {
     return verdict == LAB_IS_SLIP || verdict == LAB_IS_LOOSE || verdict == LAB_IS_WRONG;
-}
-
-/* The verdict of the worst finding; lab_verdict is ordered from best to worst. A claim without findings fails,
- * because it has shown nothing. */
-static lab_verdict verdict_of(const lab_result *r) {
-    lab_verdict worst = r->finding_count > 0 ? LAB_HOLDS : LAB_FAILS;
-    for (size_t i = 0; i < r->finding_count; i++)
-        if (verdict_of_finding(&r->findings[i]) > worst)
-            worst = verdict_of_finding(&r->findings[i]);
-    return worst;
-}
-
-const lab_finding *lab_headline(const lab_result *r) {
-    return r->finding_count > 0 ? &r->findings[0] : NULL;
-}
-
-/* Returns the index of the finding that the claim names as the deciding one, or finding_count if there is none. */
-static size_t deciding(const lab_result *r) {
-    size_t i = 0;
-    while (i < r->finding_count &&
-           (r->claim->decides == NULL || strstr(r->findings[i].what, r->claim->decides) == NULL))
-        i++;
-    return i;
-}
-
-/* Moves the headline to the front: the first finding that refutes, or the one that decides. With parameters of the
- * user's own the deciding finding may not be there; then it is the last that has a prediction. */
-static void put_headline_first(lab_result *r) {
-    size_t at = 0;
-    if (r->finding_count == 0)
-        return;
-    if (r->verdict == LAB_HOLDS || r->verdict == LAB_IS_SHOWN) {
-        at = deciding(r);
-        for (size_t i = 0; at == r->finding_count && i < r->finding_count; i++)
-            if (r->findings[r->finding_count - 1 - i].relation != LAB_SHOWN)
-                at = r->finding_count - 1 - i;
-        at = at == r->finding_count ? 0 : at;
-    } else {
-        while (verdict_of_finding(&r->findings[at]) != r->verdict)
-            at++;
-    }
-    lab_finding headline = r->findings[at];
-    memmove(&r->findings[1], &r->findings[0], at * sizeof *r->findings);
-    r->findings[0] = headline;
 }
 
 /* ---- running ---- */
@@ -186,15 +141,15 @@ static void run_claim(work *w, lab_result *r, atomic_uint *done) {
     int exit_reason = setjmp(l->out);
     if (exit_reason == 0) {
         r->claim->run(l);
-        if (l->set_count == 0 && r->finding_count > 0 && deciding(r) == r->finding_count)
+        if (l->set_count == 0 && r->finding_count > 0 && lab_deciding(r) == r->finding_count)
             lab_find(l, LAB_EQUALS, 1, lab_exact(0), "the claim does not name the finding that decides it");
     }
     lab_drop_all(l);
     bool shown = !l->covered && exit_reason != LAB_OUT_STOPPED;
     free(l);
     r->seconds = lab_seconds() - start;
-    r->verdict = shown ? LAB_IS_SHOWN : verdict_of(r);
-    put_headline_first(r);
+    r->verdict = shown ? LAB_IS_SHOWN : lab_judge_claim(r);
+    lab_put_headline_first(r);
     if (exit_reason == LAB_OUT_STOPPED)
         free_contents(r);
 }

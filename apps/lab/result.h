@@ -1,9 +1,11 @@
 /* result.h: the result of a claim: its verdict, its findings and the points of its plots.
  *
  * A finding compares a measurement with a prediction. The interval of a measurement misses the true value one time in a
- * million. An inequality fails only if the whole interval is beyond the bound. The experiment states in advance what it
- * means if a finding does not hold (lab_means): either the library, or our theory of it, is wrong, or the words of a
- * document are, which the finding then quotes. */
+ * million. An inequality is refuted if the whole interval is beyond the bound, confirmed if none of it is, and else
+ * undecided, unless the true value is known exactly: then that decides, and the measurement must agree with it. A
+ * finding whose interval reaches more than ten times the prediction has no power: it confirms nothing. The experiment
+ * states in advance what it means if a finding does not hold (lab_means): either the library, or our theory of it, is
+ * wrong, or the words of a document are, which the finding then quotes. */
 #ifndef LAB_RESULT_H
 #define LAB_RESULT_H
 
@@ -24,6 +26,14 @@ typedef enum lab_relation {
     LAB_SHOWN,    /* there is no prediction: the measurement is only shown, and always holds */
 } lab_relation;
 
+/* What a finding says about its prediction. */
+typedef enum lab_outcome {
+    LAB_YES,       /* it holds */
+    LAB_UNDECIDED, /* a bound is inside the interval, and the true value is not known */
+    LAB_NO_POWER,  /* the interval reaches more than ten times the prediction */
+    LAB_NO,        /* it does not hold */
+} lab_outcome;
+
 /* What it means if a finding does not hold. */
 typedef enum lab_means {
     LAB_MUST,  /* the claim fails */
@@ -39,7 +49,9 @@ typedef struct lab_finding {
     lab_means means;
     double predicted;
     lab_estimate measured;
-    bool holds;
+    bool is_known; /* the true value is known: it is `exact` */
+    double exact;
+    lab_outcome outcome;
 } lab_finding;
 
 typedef struct lab_point {
@@ -69,6 +81,8 @@ typedef enum lab_verdict {
     LAB_NOT_RUN,  /* the run was stopped before the claim was finished */
     LAB_IS_SHOWN, /* parameters were set that the claim does not cover, so the findings are shown but not judged */
     LAB_HOLDS,
+    LAB_IS_UNDECIDED, /* the finding that decides, or one that tests the words of a document, is undecided */
+    LAB_HAS_NO_POWER, /* the same, without power */
     LAB_IS_SLIP,
     LAB_IS_LOOSE,
     LAB_IS_WRONG,
@@ -87,7 +101,8 @@ typedef struct lab_result {
     double seconds;
 } lab_result;
 
-/* Returns "holds", "a slip in the text", "looser than stated", "false as stated", "FAILS", "shown" or "not run". */
+/* Returns "holds", "undecided", "no power", "a slip in the text", "looser than stated", "false as stated", "FAILS",
+ * "shown" or "not run". */
 const char *lab_verdict_text(lab_verdict verdict);
 
 /* True if the verdict is about the words of a document, which the headline then quotes. */
@@ -97,6 +112,16 @@ bool lab_is_refuted(lab_verdict verdict);
  * JSON. */
 const char *lab_relation_text(lab_relation relation);
 const char *lab_means_text(lab_means means);
+
+/* Returns "yes", "undecided", "no power" or "no": the values in CSV and JSON. */
+const char *lab_outcome_text(lab_outcome outcome);
+
+/* The farther end of the interval divided by the prediction; 0 if there is no prediction or it is 0. */
+double lab_reach(const lab_finding *finding);
+
+/* The outcome in words: as above, "no power: 740 x" with the reach, or "shown". Returns `words`. */
+typedef char lab_outcome_words[32];
+const char *lab_finding_text(const lab_finding *finding, lab_outcome_words words);
 
 /* Returns the finding to show if only one can be shown: the first that refutes the claim or a document's words, or, if
  * the claim holds, the one that its `decides` names. Returns NULL if there are no findings. */

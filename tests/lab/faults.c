@@ -13,6 +13,7 @@
 #include <kith/inspect.h>
 #include <kith/kith.h>
 #include <lab/cuckoo_filter/semi_sorted.h>
+#include <lab/judge.h>
 #include <lab/lab.h>
 #include <lab/state.h>
 
@@ -359,12 +360,23 @@ kith_status __wrap_kith_table_put(kith_table *table, const void *key, size_t key
 
 /* ---- the lab ---- */
 
+/* A formula that is 2% off: the intervals of the claim must be narrow enough to see that. Predictions of exact numbers
+ * are left alone, since those would see any error. */
+void __real_lab_judge(lab_finding *finding);
+void __wrap_lab_judge(lab_finding *finding);
+void __wrap_lab_judge(lab_finding *finding) {
+    if (is_planted("predictions_are_2_percent_off") && finding->relation == LAB_EQUALS &&
+        finding->measured.low < finding->measured.high)
+        finding->predicted *= 1.02;
+    __real_lab_judge(finding);
+}
+
 /* Ends a claim that has already failed: the rest cannot change its verdict. Claims report their progress often. */
 void __real_lab_progress(lab *l, double done);
 void __wrap_lab_progress(lab *l, double done);
 void __wrap_lab_progress(lab *l, double done) {
     for (size_t i = 0; i < l->result->finding_count; i++)
-        if (!l->result->findings[i].holds && l->result->findings[i].means == LAB_MUST)
+        if (l->result->findings[i].outcome == LAB_NO && l->result->findings[i].means == LAB_MUST)
             longjmp(l->out, LAB_OUT_BROKEN);
     __real_lab_progress(l, done);
 }

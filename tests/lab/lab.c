@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <lab/experiment.h>
+#include <lab/judge.h>
 #include <lab/lab.h>
 #include <lab/printed.h>
 
@@ -35,8 +36,8 @@ static lab_verdict verdict_of(void (*run)(lab *l)) {
 
 static void all_hold(lab *l) {
     lab_find(l, LAB_EQUALS, 2, (lab_estimate){2.1, 1.9, 2.3}, "in the interval");
-    lab_find(l, LAB_AT_MOST, 2, (lab_estimate){2.1, 1.9, 2.3}, "not wholly above");
-    lab_find(l, LAB_AT_LEAST, 2, (lab_estimate){1.9, 1.7, 2.05}, "not wholly below");
+    lab_find(l, LAB_AT_MOST, 2, (lab_estimate){1.9, 1.7, 2}, "not above");
+    lab_find(l, LAB_AT_LEAST, 2, (lab_estimate){2.1, 2, 2.3}, "not below");
     lab_find_stated(l, LAB_WRONG, "[2]: \"wrong <words>\"", LAB_EQUALS, 2, lab_exact(2), "right after all");
     lab_find(l, LAB_SHOWN, 0, lab_exact(77), "shown");
 }
@@ -86,7 +87,89 @@ TEST(the_worst_finding_decides_the_verdict) {
     CHECK(verdict_of(not_a_number) == LAB_FAILS);
 }
 
+/* Judges one finding about a value between low and high. */
+static lab_finding judged(lab_relation relation, double predicted, double low, double high) {
+    lab_finding f = {.what = "x", .relation = relation, .predicted = predicted, .measured = {low, low, high}};
+    lab_judge(&f);
+    return f;
+}
+static lab_outcome outcome_of(lab_relation relation, double predicted, double low, double high) {
+    return judged(relation, predicted, low, high).outcome;
+}
+
+TEST(a_bound_inside_the_interval_decides_nothing) {
+    CHECK(outcome_of(LAB_AT_MOST, 1, 0.8, 0.9) == LAB_YES && outcome_of(LAB_AT_MOST, 1, 0.8, 1) == LAB_YES);
+    CHECK(outcome_of(LAB_AT_MOST, 1, 0.9, 1.1) == LAB_UNDECIDED && outcome_of(LAB_AT_MOST, 1, 1.1, 1.2) == LAB_NO);
+    CHECK(outcome_of(LAB_AT_LEAST, 1, 1, 1.2) == LAB_YES && outcome_of(LAB_AT_LEAST, 1, 0.9, 1.1) == LAB_UNDECIDED);
+    CHECK(outcome_of(LAB_AT_LEAST, 1, 0.8, 0.9) == LAB_NO && outcome_of(LAB_EQUALS, 1, 0.9, 1.1) == LAB_YES);
+}
+
+TEST(an_interval_that_reaches_more_than_ten_times_the_prediction_has_no_power) {
+    lab_outcome_words words;
+    CHECK(outcome_of(LAB_EQUALS, 0.01, 0, 0.1) == LAB_YES && outcome_of(LAB_EQUALS, 0.01, 0, 0.11) == LAB_NO_POWER);
+    CHECK(outcome_of(LAB_AT_MOST, 0.01, 0, 0.11) == LAB_NO_POWER);
+    CHECK(outcome_of(LAB_AT_LEAST, 0.01, 0, 0.11) == LAB_NO_POWER);
+    CHECK(outcome_of(LAB_EQUALS, -0.01, -0.11, 0.05) == LAB_NO_POWER);
+    CHECK(outcome_of(LAB_EQUALS, 0.01, 0.05, 0.11) == LAB_NO);    /* refuted all the same */
+    CHECK(outcome_of(LAB_AT_LEAST, 0.01, 0.05, 0.11) == LAB_YES); /* and confirmed: a bound may be far away */
+    CHECK(outcome_of(LAB_EQUALS, 0, 0, 0.1) == LAB_YES);          /* one event would refute it */
+    CHECK(outcome_of(LAB_SHOWN, 0.01, 0, 0.11) == LAB_YES);
+    lab_finding f = judged(LAB_EQUALS, 0.001, 0, 0.74);
+    CHECK(strcmp(lab_finding_text(&f, words), "no power: 740 x") == 0);
+    f = judged(LAB_EQUALS, 2e-14, 0, 2e-5);
+    CHECK(strcmp(lab_finding_text(&f, words), "no power: 1e+09 x") == 0);
+    f = judged(LAB_AT_MOST, 1, 0.9, 1.1);
+    CHECK(strcmp(lab_finding_text(&f, words), "undecided") == 0);
+}
+
+static void bound_inside(lab *l, bool is_known, double exact) {
+    lab_find_stated(l, LAB_LOOSE, "[1]: \"loose, words\"", LAB_AT_MOST, 1, (lab_estimate){1, 0.9, 1.1}, "a bound");
+    if (is_known)
+        lab_known(l, exact);
+}
+static void unknown(lab *l) {
+    all_hold(l);
+    bound_inside(l, false, 0);
+}
+static void known_below(lab *l) {
+    bound_inside(l, true, 0.95);
+}
+static void known_above(lab *l) {
+    bound_inside(l, true, 1.05);
+}
+static void known_elsewhere(lab *l) {
+    bound_inside(l, true, 0.5);
+}
+
+TEST(a_known_value_decides_and_the_measurement_must_agree_with_it) {
+    CHECK(verdict_of(unknown) == LAB_IS_UNDECIDED);
+    CHECK(verdict_of(known_below) == LAB_HOLDS);
+    CHECK(verdict_of(known_above) == LAB_IS_LOOSE);
+    CHECK(verdict_of(known_elsewhere) == LAB_FAILS);
+}
+
+static void weak(lab *l) {
+    lab_find(l, LAB_EQUALS, 2, (lab_estimate){2.1, 1.9, 2.3}, "with power");
+    lab_find(l, LAB_EQUALS, 1e-6, (lab_estimate){0, 0, 0.001}, "without power");
+    lab_find(l, LAB_AT_MOST, 2, (lab_estimate){2.1, 1.9, 2.3}, "in the middle");
+}
+
+TEST(a_claim_needs_power_where_it_is_decided) {
+    static const struct {
+        const char *decides;
+        lab_verdict verdict;
+    } CASES[] = {{"with power", LAB_HOLDS}, {"without power", LAB_HAS_NO_POWER}, {"middle", LAB_IS_UNDECIDED}};
+    for (size_t i = 0; i < 3; i++) {
+        lab_claim claim = {.id = "X1", .title = "x", .sentence = "x.", .decides = CASES[i].decides, .run = weak};
+        lab_result *r = run_one(&claim, 1);
+        CHECK(r->verdict == CASES[i].verdict && strstr(lab_headline(r)->what, CASES[i].decides) != NULL);
+        lab_results_free(r, 1);
+    }
+}
+
 TEST(verdicts_have_these_words) {
+    CHECK(strcmp(lab_verdict_text(LAB_IS_UNDECIDED), "undecided") == 0);
+    CHECK(strcmp(lab_verdict_text(LAB_HAS_NO_POWER), "no power") == 0);
     CHECK(strcmp(lab_verdict_text(LAB_HOLDS), "holds") == 0);
     CHECK(strcmp(lab_verdict_text(LAB_IS_LOOSE), "looser than stated") == 0);
     CHECK(strcmp(lab_verdict_text(LAB_IS_SLIP), "a slip in the text") == 0);
@@ -105,18 +188,17 @@ static void check_headline(void (*run)(lab *l), const char *decides, const char 
 }
 
 TEST(the_headline_is_the_finding_that_decided_the_verdict_and_comes_first) {
-    check_headline(all_hold, "wholly below", "not wholly below", NULL);
-    check_headline(one_has_a_slip, "wholly below", "a misprint", "[3]: \"a slip\"");
-    check_headline(one_is_wrong, "wholly below", "outside the interval", "[2]: \"wrong <words>\"");
-    check_headline(one_fails, "wholly below", "below", NULL);
-    check_headline(a_status, "wholly below", "adding keys: ", NULL);
+    check_headline(all_hold, "not below", "not below", NULL);
+    check_headline(one_has_a_slip, "not below", "a misprint", "[3]: \"a slip\"");
+    check_headline(one_is_wrong, "not below", "outside the interval", "[2]: \"wrong <words>\"");
+    check_headline(one_fails, "not below", "below", NULL);
+    check_headline(a_status, "not below", "adding keys: ", NULL);
 }
 
 TEST(moving_the_headline_keeps_the_other_findings_in_order) {
-    lab_claim claim = {.id = "X1", .title = "x", .sentence = "x.", .decides = "wholly below", .run = all_hold};
+    lab_claim claim = {.id = "X1", .title = "x", .sentence = "x.", .decides = "not below", .run = all_hold};
     lab_result *r = run_one(&claim, 1);
-    static const char *const ORDER[] = {"not wholly below", "in the interval", "not wholly above", "right after all",
-                                        "shown"};
+    static const char *const ORDER[] = {"not below", "in the interval", "not above", "right after all", "shown"};
     CHECK_EQ_U64(r->finding_count, 5);
     for (size_t i = 0; i < 5; i++)
         CHECK(strcmp(r->findings[i].what, ORDER[i]) == 0);
@@ -206,7 +288,7 @@ TEST(an_experiment_that_cannot_run_with_values_that_the_claim_does_not_cover_has
     lab_result *r =
         lab_run(&one, 1, (lab_settings){.seed = 1, .quick = true, .threads = 1, .sets = &few, .set_count = 1}, &NEVER,
                 quiet, NULL);
-    CHECK(r->verdict == LAB_IS_SHOWN && r->finding_count == 4 && !r->findings[3].holds);
+    CHECK(r->verdict == LAB_IS_SHOWN && r->finding_count == 4 && r->findings[3].outcome == LAB_NO);
     lab_results_free(r, 1);
 }
 

@@ -77,7 +77,7 @@ static void measure_two(lab *l, bloom_shape shape, uint64_t pairs) {
         uint64_t common = n * i / 4;
         double x = (double)common / (double)n, zero = bloom_zero(slice, (double)n);
         double and_zero = 2 * zero - bloom_zero(slice, (double)(2 * n - common));
-        lab_sample either = {0}, both = {0}, bits = {0}, zeros = {0}, counts = {0};
+        lab_sample either = {0}, both = {0}, sum = {0}, bits = {0}, zeros = {0}, counts = {0};
         for (uint64_t t = 0; t < pairs; t++) {
             kith_filter *a = bloom_of(l, shape), *b = bloom_like(l, a), *joined = bloom_like(l, a);
             lab_fill(l, a, 0, n);
@@ -85,6 +85,7 @@ static void measure_two(lab *l, bloom_shape shape, uint64_t pairs) {
             lab_must(l, kith_filter_merge(joined, a), "merging");
             lab_must(l, kith_filter_merge(joined, b), "merging");
             lab_sample_add(&either, estimate(l, joined));
+            lab_sample_add(&sum, estimate(l, a) + estimate(l, b));
             lab_sample_add(&both, estimate(l, a) + estimate(l, b) - estimate(l, joined));
             lab_must(l, kith_filter_intersect(a, b), "intersecting");
             lab_sample_add(&bits, estimate(l, a));
@@ -97,8 +98,11 @@ static void measure_two(lab *l, bloom_shape shape, uint64_t pairs) {
         }
         double union_mean = mean_of(with(shape, 2 * n - common)), one_mean = mean_of(with(shape, n));
         lab_find(l, LAB_EQUALS, union_mean, lab_mean(&either), "union of %g n keys", 2 - x);
-        lab_find(l, LAB_EQUALS, 2 * one_mean - union_mean, lab_mean(&both), "|A| + |B| − |A ∪ B|, %g common keys",
-                 (double)common);
+        if (common == 0) /* the difference is nearly 0, and no interval is narrow beside that */
+            lab_find(l, LAB_EQUALS, 2 * one_mean, lab_mean(&sum), "|A| + |B|, which is |A ∪ B| with 0 common keys");
+        else
+            lab_find(l, LAB_EQUALS, 2 * one_mean - union_mean, lab_mean(&both), "|A| + |B| − |A ∪ B|, %g common keys",
+                     (double)common);
         /* kith_filter_count() returns the same estimate, rounded and limited to the range 1 … n. The limits change
          * its mean only if there are very few common keys, or if all n keys are common and estimates above n are cut
          * off. */
@@ -109,6 +113,8 @@ static void measure_two(lab *l, bloom_shape shape, uint64_t pairs) {
                  (double)common);
         lab_find(l, LAB_AT_LEAST, (double)common, lab_mean(&bits),
                  "keys estimated from the bits of the AND: at least the %g common keys", (double)common);
+        if (common == n) /* the AND of equal filters */
+            lab_known(l, one_mean);
         lab_at(truth, x, lab_exact(x));
         lab_at(by_and, x, lab_exact(-slice * log(and_zero) / (double)n));
         lab_at(sums, x, lab_scaled(lab_mean(&both), 1 / (double)n));

@@ -88,6 +88,7 @@ static void run(lab *l) {
                     (bloom_share){0.72 * (double)i / (double)count, 0.72 * (double)(i + 1) / (double)count}, &off);
         lab_find(l, LAB_EQUALS, mean_bits_read(shape), bits, "absent keys, half of the bits set, k = %u", k);
         lab_find(l, LAB_AT_MOST, 2, bits, "absent keys, half of the bits set: fewer than 2, k = %u", k);
+        lab_known(l, mean_bits_read(shape));
         lab_at(curve, k, lab_exact(2 - exp2(1.0 - k)));
         lab_at(present, k, lab_exact(k));
         lab_at(points, k, bits);

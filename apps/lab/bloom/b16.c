@@ -24,7 +24,7 @@ static void run(lab *l) {
     for (size_t i = 0; i < count; i++) {
         double wanted = bests[i], c = wanted / log(2);
         unsigned k_most = (unsigned)fmin(K_MOST, 4 * wanted); /* with more, nearly all bits are set */
-        lab_estimate rates[K_MOST + 1], least_distance = {1, 1, 1};
+        lab_estimate rates[K_MOST + 1], at_best = {1, 1, 1};
         lab_series *points = lab_points(plot, "m/n = %.2f, k = 1, 2, …", c);
         unsigned highest = 0;
         double highest_entropy = 0;
@@ -50,15 +50,15 @@ static void run(lab *l) {
                 highest = k;
             }
             if (k == (unsigned)wanted)
-                least_distance = (lab_estimate){share.value - 0.5, share.low - 0.5, share.high - 0.5};
+                at_best = share;
         }
         lab_find_stated(l, LAB_MUST, "[3]: \"This gives the maximum entropy and the maximum mutual information\"",
                         LAB_EQUALS, highest, bloom_lowest(rates, k_most),
                         "m/n = %.2f: k of the lowest rate, and k of the highest entropy (%.5f bits per bit)", c,
                         highest_entropy);
         lab_find(l, LAB_EQUALS, wanted, lab_exact(highest), "m/n = %.2f: k of the highest entropy is (m/n) ln 2", c);
-        lab_find(l, LAB_EQUALS, 0.5 - bloom_zero_of(bloom_shape_of(n, c * (double)n, (unsigned)wanted)), least_distance,
-                 "m/n = %.2f: share of set bits at that k, minus 1/2", c);
+        lab_find(l, LAB_EQUALS, 1 - bloom_zero_of(bloom_shape_of(n, c * (double)n, (unsigned)wanted)), at_best,
+                 "m/n = %.2f: share of set bits at that k, half of them", c);
     }
 }
 

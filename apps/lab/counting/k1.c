@@ -7,7 +7,9 @@
  *     small filters    A chi-square test. Only one counter per slice is read, so that the counters are independent.
  *     crowded filters  At the best k no counter ever reaches 15 in an experiment. Filters with many counters per key
  *                      (k up to 64), planned for the highest rate, have up to 4.2 keys per counter. There counters
- *                      reach 15, as often as the same formula predicts.
+ *                      reach 15, as often as the same formula predicts. In less crowded ones the highest value is
+ *                      tested that is frequent enough. Importance sampling carries the most crowded ones over to the
+ *                      best k: a counter at 15 or more counts with the ratio of its two probabilities.
  *
  * The library's counters have 4 bits, so 16 does not fit. A counter that reaches 15 stays at 15 forever ("stuck"),
  * because it cannot distinguish 15 from more. */
@@ -17,6 +19,7 @@
 #include <lab/experiment.h>
 
 enum { VALUES = 16, TOP = 15, SEEN = 5 }; /* values of 5 and more are counted together: 7 in 10^4 counters */
+enum { FREQUENT = 20 };                   /* counters of a crowded filter that must be expected at a value */
 
 /* 2^-7: the best k is 7, with ln 2 keys per counter. */
 #define RATE 0.0078125
@@ -31,7 +34,8 @@ static void tally(const kith_filter *f, uint64_t cells, uint64_t *counts) {
         counts[kith_filter_cell(f, c)]++;
 }
 
-static void full_filters(lab *l) {
+/* Returns the probability that a key increments a given counter of a full filter. */
+static double full_filters(lab *l) {
     uint64_t n = 2000, filters = lab_number(l, "filters"), totals[VALUES] = {0};
     lab_sample shares[SEEN] = {{0}};
     kith_plan plan = KITH_PLAN_INIT;
@@ -65,7 +69,7 @@ static void full_filters(lab *l) {
     }
     /* Counters with high values are rare and negatively correlated, so the variance of their number is below that of a
      * Poisson number, and lab_count() is safe. */
-    for (unsigned t = SEEN; t <= TOP; t++) {
+    for (unsigned t = SEEN; t < 9; t++) {
         uint64_t at_least = 0;
         for (unsigned v = t; v < VALUES; v++)
             at_least += totals[v];
@@ -73,15 +77,15 @@ static void full_filters(lab *l) {
         if (t == SEEN)
             lab_find(l, LAB_EQUALS, lab_binomial_above(n, 1 / (double)slice, t - 1), share, "counters at %u or more",
                      t);
-        if (t < 9 || t == TOP)
-            lab_find(l, LAB_AT_MOST, bound(mean, t), share, "bound on counters at %u or more", t);
-        if (t < 9)
-            lab_at(points, t, lab_scaled(lab_count(totals[t]), 1 / all));
+        lab_find(l, LAB_AT_MOST, bound(mean, t), share, "bound on counters at %u or more", t);
+        lab_known(l, lab_binomial_above(n, 1 / (double)slice, t - 1));
+        lab_at(points, t, lab_scaled(lab_count(totals[t]), 1 / all));
     }
     /* The probability that the document bounds is too small to be measured. So the distribution is measured, here and
      * in crowded filters, and this is what it gives for 16. */
     lab_find(l, LAB_AT_MOST, bound(log(2), 16), lab_exact(lab_binomial_above(n, 1 / (double)slice, 15)),
              "probability of 16 or more at the best k, by the distribution that the other findings confirm");
+    return 1 / (double)slice;
 }
 
 static void small_filters(lab *l) {
@@ -104,13 +108,24 @@ static void small_filters(lab *l) {
     lab_find_fit(l, observed, expected, VALUES, 1, "%.0f independent counters", trials);
 }
 
-static void crowded_filters(lab *l) {
+/* The highest value that at least FREQUENT of `seen` counters are expected to reach. */
+static unsigned highest_frequent(uint64_t n, double p, uint64_t seen) {
+    unsigned t = TOP;
+    while (t > 1 && (double)seen * lab_binomial_above(n, p, t - 1) < FREQUENT)
+        t--;
+    return t;
+}
+
+/* `best` is the probability that a key increments a given counter at the best k. */
+static void crowded_filters(lab *l, double best) {
     uint64_t n = 2000, counters = lab_number(l, "counters");
     double ks[LAB_NUMBERS_MAX];
     size_t crowded = lab_list(l, "k", ks);
     lab_plot *plot = lab_draw(l, "Stuck counters", "keys per counter", "share of the counters at 15", LAB_LOG_Y);
     lab_series *curve = lab_curve(plot, "P(15 or more), Poisson"), *limit = lab_curve(plot, "(e λ/15)^15");
     lab_series *points = lab_points(plot, "measured");
+    double most = 0;
+    lab_estimate carried = {0};
     for (double mean = log(2); mean < 4.5; mean += 0.1) {
         double above = 0;
         for (unsigned v = TOP; v < 60; v++)
@@ -121,32 +136,44 @@ static void crowded_filters(lab *l) {
     for (size_t i = 0; i < crowded; i++) {
         unsigned k = (unsigned)ks[i];
         char options[32];
-        uint64_t stuck = 0, seen = 0;
+        uint64_t counts[VALUES] = {0}, seen = 0, stuck = 0, reached = 0;
         kith_filter_stats stats = KITH_FILTER_STATS_INIT;
         (void)snprintf(options, sizeof options, "k=%u", k);
         while (seen < counters / crowded) {
             kith_filter *f = lab_filter(l, "counting", n, 0.38, 0, options);
             lab_fill(l, f, 0, n);
             lab_must(l, kith_filter_stats_of(f, &stats), "reading statistics");
-            stuck += stats.stuck;
+            tally(f, stats.cells, counts);
+            lab_require(l, counts[TOP] == (stuck += stats.stuck), "stats() does not count the stuck counters");
             seen += stats.cells;
             lab_drop(l, f);
             lab_progress(l, 0.6 + 0.4 * ((double)i + (double)(seen * crowded) / (double)counters) / (double)crowded);
         }
         double p = k / (double)stats.cells, mean = (double)n * p;
+        unsigned t = highest_frequent(n, p, seen);
+        for (unsigned v = t; v < VALUES; v++)
+            reached += counts[v];
+        lab_find(l, LAB_EQUALS, lab_binomial_above(n, p, t - 1), lab_scaled(lab_count(reached), 1 / (double)seen),
+                 t == TOP ? "%.2f keys per counter: counters at %u" : "%.2f keys per counter: counters at %u or more",
+                 mean, t);
         lab_estimate share = lab_scaled(lab_count(stuck), 1 / (double)seen);
-        lab_find(l, LAB_EQUALS, lab_binomial_above(n, p, TOP - 1), share, "%.2f keys per counter: counters at 15",
-                 mean);
-        lab_at(points, mean, share);
+        if (stuck > 0)
+            lab_at(points, mean, share);
+        if (mean > most) {
+            most = mean;
+            carried = lab_scaled(share, lab_binomial_above(n, best, TOP - 1) / lab_binomial_above(n, p, TOP - 1));
+        }
     }
+    lab_find(l, LAB_AT_MOST, bound((double)n * best, TOP), carried,
+             "bound on counters at 15 or more, by importance sampling from filters with %.2f keys per counter", most);
 }
 
 static void run(lab *l) {
     lab_parameter(l, "n", "2000, and 100 for the chi-square test");
     lab_parameter(l, "planned rate", "2^-7, and 38%% with k = 8 to 64 for crowded filters");
-    full_filters(l);
+    double best = full_filters(l);
     small_filters(l);
-    crowded_filters(l);
+    crowded_filters(l, best);
 }
 
 const lab_claim lab_K1 = {

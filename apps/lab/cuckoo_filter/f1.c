@@ -87,6 +87,7 @@ static void run(lab *l) {
         lab_find(l, LAB_EQUALS, predicted, rate, "%s: rate", name);
         lab_find(l, LAB_AT_MOST, ldexp(slots_compared, -(int)t->g.f), rate, "%s: rate, bound %u/2^f", name,
                  slots_compared);
+        lab_known(l, predicted);
         lab_at(pairs, predicted, rate);
         if (!is_set && i < 4)
             lab_at(points, t->load, rate);

@@ -236,7 +236,7 @@ const lab_claim lab_F7 = {
                 "fingerprint, and the load that a filter without a stash reaches falls.",
     .formula = "P(refusal) ≥ 1 − (1 − p)^{M·F}, p = P(Bin(n, 1/(M·F)) > 2b)",
     .code = "src/plan/fit.c",
-    .decides = "b = 1, 16384 slots, f = 4: mean load",
+    .decides = "b = 1, 1024 slots, f = 4: mean load",
     .settings = {LAB_SIZE("slots", 262144, 2097152, 10000, 1e9, "slots to fill for each geometry"),
                  LAB_WHOLE("b", "1", 1, 2, 1, 2, "slots per bucket (with m, instead of the claim's own shapes)"),
                  LAB_WHOLES("m", "1024,16384", "1024,16384,131072", 1024, 1e6, 1024, 1e6, "slots of each filter")},

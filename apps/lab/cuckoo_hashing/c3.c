@@ -103,6 +103,8 @@ static void run(lab *l) {
              "m · P(distance 1), exact");
     for (unsigned d = 1; d <= DISTANCE_MAX; d++) {
         lab_find(l, LAB_AT_MOST, pow(c_value, d), lab_mean(&shares[d]), "m · P(distance %u)", d);
+        if (d == 1)
+            lab_known(l, -M * expm1((double)n * log1p(-2 / (M * M))));
         lab_at(bound, d, lab_exact(pow(c_value, d)));
         lab_at(points, d, lab_mean(&shares[d]));
     }

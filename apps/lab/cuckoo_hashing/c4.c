@@ -78,6 +78,7 @@ static void run(lab *l) {
         lab_estimate rehashes = lab_share(count_rehashes(l, n, m, tables, done + part, part), tables);
         double cycle = 1 - probability_no_cycle(n, m), rehash = 1 - probability_all_fit(n, m);
         lab_find(l, LAB_AT_MOST, 0.5, cycles, "n = %llu: P(cycle), bound", (unsigned long long)n);
+        lab_known(l, cycle);
         lab_find(l, LAB_EQUALS, cycle, cycles, "n = %llu: P(cycle), exact", (unsigned long long)n);
         lab_find(l, LAB_EQUALS, rehash, rehashes, "n = %llu: P(rehash), exact", (unsigned long long)n);
         lab_at(cycle_curve, (double)n, lab_exact(cycle));

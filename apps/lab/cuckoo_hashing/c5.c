@@ -159,10 +159,12 @@ static void measure(lab *l, const layout *y, const double *keys, size_t sizes, d
         lab_find(l, LAB_EQUALS, all_exact[i].value, all[i], "layout=%s, n = %.0f: P(rehash in n insertions)", name, N);
         lab_find(l, LAB_AT_MOST, y->limit(N, M), all[i], "layout=%s, n = %.0f: P(rehash in n insertions), bound %.3f/n",
                  name, N, N * y->limit(N, M));
+        lab_known(l, all_exact[i].value);
         lab_find(l, LAB_EQUALS, one_exact[i].value, one[i], "layout=%s, n = %.0f: P(rehash in one insertion)", name, N);
         double bound = (y->limit(N, M) - y->limit(N - L, M)) / L;
         lab_find(l, LAB_AT_MOST, bound, one[i], "layout=%s, n = %.0f: P(rehash in one insertion), bound %.3f/n^2", name,
                  N, N * N * bound);
+        lab_known(l, one_exact[i].value);
     }
     lab_find(l, LAB_SHOWN, 0, lab_exact((double)stopped),
              "layout=%s: rehashes because of Max, although there was a place", name);

@@ -128,6 +128,7 @@ static void measure_cycles(lab *l, const plan *p, uint64_t m, uint64_t graphs, l
     lab_find_stated(l, LAB_LOOSE, QUOTE, LAB_AT_MOST, 0.5, lab_share(with[last], graphs),
                     "layout=%s, m = %llu, load %.3g: share of graphs with a cycle; unlikely: at most 1/2",
                     p->layout->name, (unsigned long long)m, p->loads[last]);
+    lab_known(l, 1 - p->layout->no_cycle(keys_at(p->loads[last], m), m));
 }
 
 static void run(lab *l) {

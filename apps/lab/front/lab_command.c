@@ -129,8 +129,12 @@ static void put_json_result(const lab_result *r) {
         if (f->relation != LAB_SHOWN)
             json_number("predicted", f->predicted);
         put_estimate("measured", f->measured);
+        if (f->is_known)
+            json_number("exact", f->exact);
         if (f->relation != LAB_SHOWN)
-            json_bool("holds", f->holds);
+            json_text("outcome", lab_outcome_text(f->outcome));
+        if (f->relation != LAB_SHOWN && (f->outcome == LAB_YES || f->outcome == LAB_NO))
+            json_bool("holds", f->outcome == LAB_YES);
         json_close('}');
     }
     json_close(']');

@@ -150,7 +150,8 @@ static const char *colour_of(lab_verdict verdict) {
 
 static void put_finding(const lab_finding *f) {
     number_text predicted, measured;
-    const char *word = f->relation == LAB_SHOWN ? "" : f->holds ? "yes" : "no";
+    lab_outcome_words words;
+    const char *word = f->relation == LAB_SHOWN ? "" : lab_finding_text(f, words);
     char quoted[1024];
     if (f->quote != NULL)
         (void)snprintf(quoted, sizeof quoted, "%s: %s", f->quote, f->what);
@@ -197,17 +198,20 @@ void put_lab_summary(const lab_result *results, size_t count, uint64_t seed) {
     size_t with[LAB_FAILS + 1] = {0};
     for (size_t i = 0; i < count; i++)
         with[results[i].verdict]++;
-    char shown[32] = "", not_run[32] = "", text[256];
+    char shown[32] = "", not_run[32] = "", open[64] = "", text[256];
+    if (with[LAB_IS_UNDECIDED] + with[LAB_HAS_NO_POWER] > 0)
+        (void)snprintf(open, sizeof open, ", %zu undecided, %zu without power", with[LAB_IS_UNDECIDED],
+                       with[LAB_HAS_NO_POWER]);
     if (with[LAB_IS_SHOWN] > 0)
         (void)snprintf(shown, sizeof shown, ", %zu shown", with[LAB_IS_SHOWN]);
     if (with[LAB_NOT_RUN] > 0)
         (void)snprintf(not_run, sizeof not_run, ", %zu not run", with[LAB_NOT_RUN]);
     (void)snprintf(
         text, sizeof text,
-        "seed %llu: %zu %s, %zu looser than stated, %zu with a slip in the text, %zu false as stated, %zu %s%s%s",
+        "seed %llu: %zu %s, %zu looser than stated, %zu with a slip in the text, %zu false as stated, %zu %s%s%s%s",
         (unsigned long long)seed, with[LAB_HOLDS], with[LAB_HOLDS] == 1 ? "claim holds" : "claims hold",
         with[LAB_IS_LOOSE], with[LAB_IS_SLIP], with[LAB_IS_WRONG], with[LAB_FAILS],
-        with[LAB_FAILS] == 1 ? "fails" : "fail", shown, not_run);
+        with[LAB_FAILS] == 1 ? "fails" : "fail", open, shown, not_run);
     out("\n", 1);
     put_wrapped(text, 0, columns() - 1);
 }

@@ -37,11 +37,12 @@ static void put_finding(lab_text *t, const lab_result *r, const lab_finding *f) 
     put_number(t, f->measured.value, ",");
     put_number(t, f->measured.low, ",");
     put_number(t, f->measured.high, ",");
-    text_put(t, "%s\r\n", f->relation == LAB_SHOWN ? "" : f->holds ? "yes" : "no");
+    put_number(t, f->is_known ? f->exact : NAN, ",");
+    text_put(t, "%s\r\n", f->relation == LAB_SHOWN ? "" : lab_outcome_text(f->outcome));
 }
 
 void csv_findings(lab_text *t, const lab_result *results, size_t count) {
-    text_put(t, "claim,verdict,what,quote,relation,means,predicted,measured,low,high,holds\r\n");
+    text_put(t, "claim,verdict,what,quote,relation,means,predicted,measured,low,high,exact,holds\r\n");
     for (size_t i = 0; i < count; i++)
         for (size_t f = 0; f < results[i].finding_count; f++)
             put_finding(t, &results[i], &results[i].findings[f]);

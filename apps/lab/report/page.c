@@ -18,8 +18,9 @@
 
 static const char *class_of(lab_verdict verdict) {
     static const char *const CLASSES[] = {
-        [LAB_NOT_RUN] = "none",   [LAB_IS_SHOWN] = "none",  [LAB_HOLDS] = "holds", [LAB_IS_SLIP] = "loose",
-        [LAB_IS_LOOSE] = "loose", [LAB_IS_WRONG] = "wrong", [LAB_FAILS] = "fails"};
+        [LAB_NOT_RUN] = "none",      [LAB_IS_SHOWN] = "none",     [LAB_HOLDS] = "holds",
+        [LAB_IS_UNDECIDED] = "none", [LAB_HAS_NO_POWER] = "none", [LAB_IS_SLIP] = "loose",
+        [LAB_IS_LOOSE] = "loose",    [LAB_IS_WRONG] = "wrong",    [LAB_FAILS] = "fails"};
     return CLASSES[verdict];
 }
 
@@ -99,8 +100,8 @@ static void put_counts(lab_text *t, const lab_result *results, size_t count) {
     for (size_t i = 0; i < count; i++)
         with[results[i].verdict]++;
     text_put(t, "<p class=\"counts\">");
-    static const lab_verdict ORDER[] = {LAB_HOLDS, LAB_IS_LOOSE, LAB_IS_SLIP, LAB_IS_WRONG,
-                                        LAB_FAILS, LAB_IS_SHOWN, LAB_NOT_RUN};
+    static const lab_verdict ORDER[] = {LAB_HOLDS,        LAB_IS_LOOSE,     LAB_IS_SLIP,  LAB_IS_WRONG, LAB_FAILS,
+                                        LAB_IS_UNDECIDED, LAB_HAS_NO_POWER, LAB_IS_SHOWN, LAB_NOT_RUN};
     for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++)
         if (with[ORDER[i]] > 0)
             text_put(t, "<span class=\"verdict %s\">%s: %zu</span> ", class_of(ORDER[i]), lab_verdict_text(ORDER[i]),
@@ -132,7 +133,9 @@ static void put_reading(lab_text *t) {
     text_put(
         t, "<p>Each claim of the theory is tested on the library itself: a formula gives a prediction, and an "
            "experiment on the library's own structures gives a measurement. Intervals miss the true value one time "
-           "in a million, and an inequality fails only if the whole interval is beyond its bound. Claims are tested "
+           "in a million, and an inequality fails only if the whole interval is beyond its bound. If the bound is "
+           "inside the interval, the exact value decides where it is known; else the line is <i>undecided</i>. <i>No "
+           "power: 740 x</i>: the interval reaches 740 times the prediction, so it confirms nothing. Claims are tested "
            "as the literature states them. Where the words of a document are refuted, the verdict quotes them and the "
            "note says what is true. <i>Looser than stated</i>: right in a narrower sense. <i>A slip in the text</i>: "
            "a misprint that the text itself corrects nearby. <i>Shown</i>: parameters were set that the claim does "
@@ -175,15 +178,11 @@ static void put_predicted(lab_text *t, const lab_finding *f, int digits) {
 }
 
 static void put_holds(lab_text *t, const lab_finding *f) {
-    if (f->relation == LAB_SHOWN)
-        text_put(t, "<td data-label=\"holds\">shown</td>");
-    else if (f->holds)
-        text_put(t, "<td data-label=\"holds\" class=\"holds\">yes</td>");
-    else
-        text_put(t, "<td data-label=\"holds\" class=\"%s\">no</td>",
-                 f->means == LAB_MUST    ? "fails"
-                 : f->means == LAB_WRONG ? "wrong"
-                                         : "loose");
+    lab_outcome_words words;
+    const char *colour = f->relation == LAB_SHOWN ? "" : f->outcome == LAB_YES ? "holds" : "none";
+    if (f->outcome == LAB_NO)
+        colour = f->means == LAB_MUST ? "fails" : f->means == LAB_WRONG ? "wrong" : "loose";
+    text_put(t, "<td data-label=\"holds\" class=\"%s\">%s</td>", colour, lab_finding_text(f, words));
 }
 
 static void put_finding(lab_text *t, const lab_finding *f) {

@@ -112,6 +112,7 @@ static inline void open_uniform(lab *l, const open_question *q, uint64_t m, doub
     lab_at(points, load, probes);
     lab_find(l, LAB_AT_MOST, q->bound((double)slots, (double)n), probes,
              "uniform hashing, load %.4g: probes, bound (%llu slots)", load, (unsigned long long)slots);
+    lab_known(l, q->uniform((double)slots, (double)n));
     lab_find(l, LAB_EQUALS, q->uniform((double)slots, (double)n), probes,
              "uniform hashing, load %.4g: probes, exact (%llu slots)", load, (unsigned long long)slots);
 }

@@ -2,9 +2,12 @@
  *
  * [4] says that hash tables are "in many cases … on average more efficient than other dictionary implementations, such
  * as search trees, both in terms of space and runtime". The tree is tsearch() of the C library, which is balanced (red
- * and black) in glibc and musl. Its comparison function counts the nodes that a lookup visits. A balanced tree of n
- * keys has at least log2(n + 1) - 1 nodes above an average one, and a red-black tree at most 2 log2(n + 1) levels. A
- * hash table reads a constant number of slots, nodes or buckets.
+ * and black) in glibc and musl. Its comparison function counts the nodes that a lookup visits. A binary tree has at
+ * most 2^d nodes at depth d, so the depths of n nodes add up to at least the sum of floor(log2 i) for i = 1 … n, and a
+ * lookup of a present key visits on average one node more than their mean: nearly log2(n + 1) - 1. An absent key ends
+ * in one of the n + 1 gaps between the keys. Every node has two children, each a node or a gap, so the depths of the
+ * gaps add up to those of the nodes and 2n. A red-black tree has at most 2 log2(n + 1) levels. A hash table reads a
+ * constant number of slots, nodes or buckets.
  *
  * Space: a node of the tree has a pointer to the key, two pointers to children, and a key and a value of 8 bytes: at
  * least 40 bytes, without what malloc() adds. The tables report their bytes. They are averaged over the sizes between
@@ -53,6 +56,26 @@ static void tree_empty(tree *t, uint64_t n) {
         (void)tdelete(&t->keys[i], &t->root, compare);
 }
 
+/* Returns the nodes that one lookup in each of the n + 1 gaps between the keys visits on average. */
+static double visits_of_gaps(lab *l, const tree *t, uint64_t n) {
+    uint64_t least = t->keys[0];
+    compared = 0;
+    for (uint64_t i = 0; i <= n; i++) {
+        uint64_t key = i < n ? t->keys[i] + 1 : least - 1; /* above each key, and below all of them */
+        least = i < n && t->keys[i] < least ? t->keys[i] : least;
+        lab_require(l, tfind(&key, &t->root, compare) == NULL, "two keys follow each other");
+    }
+    return (double)compared / (double)(n + 1);
+}
+
+/* The least number of nodes that a lookup of a present key visits on average, in any binary tree of n nodes. */
+static double fewest_visits(uint64_t n) {
+    double depths = 0;
+    for (uint64_t i = 1; i <= n; i++)
+        depths += floor(log2((double)i));
+    return 1 + depths / (double)n;
+}
+
 static uint64_t tree_found(const lab *l, const tree *t, uint64_t first, uint64_t n) {
     uint64_t found = 0;
     for (uint64_t i = first; i < first + n; i++) {
@@ -78,12 +101,17 @@ static void measure_size(lab *l, uint64_t n, double done) {
     tree_fill(l, &t, n);
     compared = 0;
     double start = lab_seconds();
-    uint64_t found = tree_found(l, &t, 0, n), wrong = tree_found(l, &t, n, n);
+    uint64_t found = tree_found(l, &t, 0, n), of_present = compared, wrong = tree_found(l, &t, n, n);
     double tree_time = lab_seconds() - start, nodes = (double)compared / (double)(2 * n);
+    double present = (double)of_present / (double)n, gaps = visits_of_gaps(l, &t, n);
     tree_empty(&t, n);
     lab_drop(l, t.keys);
     lab_require(l, found == n && wrong == 0, "the tree has lost a key");
-    lab_find(l, LAB_AT_LEAST, log2((double)n + 1) - 1, lab_exact(nodes), "tree, n = %llu: nodes visited by a lookup",
+    lab_find(l, LAB_AT_LEAST, fewest_visits(n), lab_exact(present),
+             "tree, n = %llu: nodes visited by a lookup of a present key, at least those in a perfect tree",
+             (unsigned long long)n);
+    lab_find(l, LAB_EQUALS, (double)(of_present + n) / (double)(n + 1), lab_exact(gaps),
+             "tree, n = %llu: nodes visited by a lookup of an absent key, from those of present keys",
              (unsigned long long)n);
     lab_find(l, LAB_AT_MOST, 2 * log2((double)n + 1), lab_exact(nodes),
              "tree, n = %llu: nodes visited by a lookup, at most the depth of a red-black tree", (unsigned long long)n);
