@@ -298,7 +298,7 @@ kith_status kith_file_repair(kith_file *f, kith_repair_report *report, kith_filt
     kithi_store_options options = kithi_file_store_options(f);
     kithi_store *s;
     if (f->folder < 0)
-        return kithi_file_fail(f, KITH_E_UNSUPPORTED);
+        return kithi_file_fail_with(f, KITH_E_UNSUPPORTED, f->name, "is not a regular file");
     kith_status status = kithi_store_new_at(f->files, f->folder, f->name, -1, &options, &s);
     if (status != KITH_OK)
         return kithi_file_fail(f, status);

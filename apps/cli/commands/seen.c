@@ -140,7 +140,7 @@ noreturn void seen_fail(const seen *s) {
     if (s->over_limit)
         fail("the distinct keys need more than %s of memory. Raise --memory, or use a filter with -p RATE.",
              text_of_size(s->budget->limit, limit));
-    fail("not enough memory for more than %llu distinct keys", (unsigned long long)s->count);
+    fail("not enough memory for the distinct keys; a filter with -p RATE needs less");
 }
 
 /* ---- the store ---- */
