@@ -101,6 +101,7 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
 
 #define LAYOUT (&kithi_cuckoo_layout)
 #define PLACES KITHI_CF_BUCKETS
+#define HAS_WIDE_BUCKETS true
 
 KITHI_INLINE bool has_key(const kith_filter *f, uint64_t digest) {
     return kithi_cuckoo_has(&f->geometry, f->body, digest);

@@ -68,6 +68,7 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
 
 #define LAYOUT (&kithi_overlap_layout)
 #define PLACES KITHI_CF_WINDOWS
+#define HAS_WIDE_BUCKETS false
 
 KITHI_INLINE bool has_key(const kith_filter *f, uint64_t digest) {
     return kithi_cf_has(LAYOUT, &f->geometry.cf, f->body, digest);

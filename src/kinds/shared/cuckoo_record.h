@@ -1,9 +1,10 @@
 /* kinds/shared/cuckoo_record.h: the operations of a cuckoo kind, compiled for its layout. cuckoo.c and overlap.c each
  * include it, and define before that:
  *
- *     LAYOUT      the address of the kithi_cf_layout
- *     PLACES      the kithi_place_type of the usual places (core/batch.h)
- *     has_key()   a KITHI_INLINE function: the lookup of a digest in a filter
+ *     LAYOUT            the address of the kithi_cf_layout
+ *     PLACES            the kithi_place_type of the usual places (core/batch.h)
+ *     HAS_WIDE_BUCKETS  whether there are places of the type KITHI_CF_WIDE_BUCKETS, too
+ *     has_key()         a KITHI_INLINE function: the lookup of a digest in a filter
  *
  * It defines KITHI_CF_OPERATIONS, all fields of the record but `lookup`, `info` and `plan`. */
 #include "kinds/shared/cuckoo_batch.h"
@@ -31,8 +32,7 @@ KITHI_TARGET_AVX2 static void locate_wide_avx2(const kithi_cf_geometry *g, const
 static const kithi_cf_vector_lookups VECTORS_avx2 = {
     .one_word = {locate_avx2, kithi_avx2_cf_match_words},
     .long_word = {locate_avx2, kithi_avx2_cf_match_long_words},
-    .wide_buckets = {PLACES == KITHI_CF_BUCKETS ? locate_wide_avx2 : NULL,
-                     PLACES == KITHI_CF_BUCKETS ? kithi_avx2_cf_match_buckets : NULL},
+    .wide_buckets = {HAS_WIDE_BUCKETS ? locate_wide_avx2 : NULL, HAS_WIDE_BUCKETS ? kithi_avx2_cf_match_buckets : NULL},
 };
 
 KITHI_TARGET_AVX512 static void locate_avx512(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
@@ -47,8 +47,8 @@ KITHI_TARGET_AVX512 static void locate_wide_avx512(const kithi_cf_geometry *g, c
 static const kithi_cf_vector_lookups VECTORS_avx512 = {
     .one_word = {locate_avx512, kithi_avx512_cf_match_words},
     .long_word = {locate_avx2, kithi_avx2_cf_match_long_words},
-    .wide_buckets = {PLACES == KITHI_CF_BUCKETS ? locate_wide_avx512 : NULL,
-                     PLACES == KITHI_CF_BUCKETS ? kithi_avx512_cf_match_buckets : NULL},
+    .wide_buckets = {HAS_WIDE_BUCKETS ? locate_wide_avx512 : NULL,
+                     HAS_WIDE_BUCKETS ? kithi_avx512_cf_match_buckets : NULL},
 };
 #elif defined(KITHI_HAVE_NEON)
 static void locate_neon(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
@@ -62,8 +62,7 @@ static void locate_wide_neon(const kithi_cf_geometry *g, const uint64_t *digests
 static const kithi_cf_vector_lookups VECTORS_neon = {
     .one_word = {locate_neon, kithi_neon_cf_match_words},
     .long_word = {locate_neon, kithi_neon_cf_match_long_words},
-    .wide_buckets = {PLACES == KITHI_CF_BUCKETS ? locate_wide_neon : NULL,
-                     PLACES == KITHI_CF_BUCKETS ? kithi_neon_cf_match_buckets : NULL},
+    .wide_buckets = {HAS_WIDE_BUCKETS ? locate_wide_neon : NULL, HAS_WIDE_BUCKETS ? kithi_neon_cf_match_buckets : NULL},
 };
 #endif
 
