@@ -29,7 +29,7 @@ const char *text_of_size(uint64_t bytes, value_text text);        /* 512 B, 1.9 
 const char *text_of_rate(double rate, value_text text);           /* 0.1%, 0.0098% */
 /* The same, with as many digits more as distinguish the text from that of another rate: 1.005%, which is not 1%. */
 const char *text_of_rate_beside(double rate, double other, value_text text);
-const char *text_of_integer(uint64_t number, value_text text);    /* 1,234,567 */
-const char *text_of_keys(uint64_t count, value_text text);        /* 1 key, 1,234 keys */
+const char *text_of_integer(uint64_t number, value_text text); /* 1,234,567 */
+const char *text_of_keys(uint64_t count, value_text text);     /* 1 key, 1,234 keys */
 
 #endif

@@ -1,8 +1,8 @@
-/* redisbloom_levels.h: what filters in both of RedisBloom's layouts are (redisbloom_bloom.h, redisbloom_cuckoo.h): a list
- * of levels with the bytes of each, memory, copies and the chunks of dumps.
+/* redisbloom_levels.h: what filters in both of RedisBloom's layouts are (redisbloom_bloom.h, redisbloom_cuckoo.h): a
+ * list of levels with the bytes of each, memory, copies and the chunks of dumps.
  *
- * A filter is a struct that begins with a redisbloom_levels, and a level is one that begins with a redisbloom_block. The
- * same sequence of calls gives the same bytes, the same numbers and the same dumps as RedisBloom gives on a
+ * A filter is a struct that begins with a redisbloom_levels, and a level is one that begins with a redisbloom_block.
+ * The same sequence of calls gives the same bytes, the same numbers and the same dumps as RedisBloom gives on a
  * little-endian machine. There is no server API in here. Memory comes from the allocator, which must return zeroed
  * memory and is never asked for more than the alignment of max_align_t; NULL means calloc and free.
  *
@@ -79,8 +79,8 @@ void redisbloom_levels_parts(const redisbloom_levels *l,
  * dumps nothing at all of a cuckoo filter without items: CF.SCANDUMP then replies with the end at once.) */
 uint64_t redisbloom_levels_chunk(const redisbloom_levels *l, uint64_t cursor, const void **chunk, size_t *chunk_bytes);
 
-/* Loads a chunk into a filter that was made of a header. `cursor` is the number that SCANDUMP returned together with it:
- * 1 + the offset of the chunk's end. Chunks must come in order, without gaps; they may have other sizes than those that
+/* Loads a chunk into a filter that was made of a header. `cursor` is the number that SCANDUMP returned with it: 1 + the
+ * offset of the chunk's end. Chunks must come in order, without gaps; they may have other sizes than those that
  * redisbloom_levels_chunk() makes.
  *   KITH_E_ARGUMENT   the chunk does not begin where the last one ended, or the filter is complete
  *   KITH_E_TRAILING   the chunk is longer than what is left of its level, or the cursor is past the end */

@@ -53,8 +53,8 @@ kith_status kithi_file_new(const kithi_files *files, kith_file_mode mode, const 
                            kith_file **file);
 void kithi_file_free(kith_file *f); /* writes nothing */
 
-/* Reads the header of FILE, which stays open. *exists says whether there is a file, *has_journal whether it is marked as a snapshot. The
- * status is that of the header; KITH_OK if there is no file. */
+/* Reads the header of FILE, which stays open. *exists says whether there is a file, *has_journal whether it is marked
+ * as a snapshot. The status is that of the header; KITH_OK if there is no file. */
 kith_status kithi_file_probe(kith_file *f, bool *exists, bool *has_journal);
 
 /* Reads the content of FILE, for the mode of the handle, in place of what it has now. On failure nothing has changed.
