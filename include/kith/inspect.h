@@ -58,6 +58,18 @@ typedef struct kith_filter_parameters {
 KITH_API KITH_MUST_USE kith_status kith_filter_make(const kith_filter_parameters *parameters,
                                                     const kith_allocator *allocator, kith_filter **filter);
 
+/* ---- random walks of cuckoo filters ---- */
+
+/* Called for each slot that a random walk writes, in order. `cell` is the slot as in kith_filter_cell(), `stored` is
+ * the entry that it holds from now on, and `displaced` is the entry that it held before, which the walk carries on to
+ * its other bucket; 0: the slot was empty, and the walk ends. A walk that fails takes its entries back: it writes the
+ * same slots again in reverse order, and then each has the entry that it had at first. */
+typedef void (*kith_walk_trace)(void *context, uint64_t cell, uint64_t stored, uint64_t displaced);
+
+/* Calls `trace` for every step of all later walks of this filter: additions of kind cuckoo with insert=walk that find
+ * both buckets full. Other additions and other kinds have no steps. */
+KITH_API void kith_filter_set_trace(kith_filter *filter, kith_walk_trace trace, void *context);
+
 /* ---- steps of tables ---- */
 
 /* A step of an operation on a table. */

@@ -24,6 +24,12 @@ uint64_t kith_filter_cell(const kith_filter *f, uint64_t cell) {
     return f->operations->cell(f, cell);
 }
 
+void kith_filter_set_trace(kith_filter *f, kith_walk_trace trace, void *context) {
+    assert(f != NULL && trace != NULL);
+    f->trace = trace;
+    f->trace_context = context;
+}
+
 kith_status kith_filter_make(const kith_filter_parameters *p, const kith_allocator *allocator, kith_filter **filter) {
     assert(p != NULL && p->kind != NULL && filter != NULL);
     const kithi_kind *kind = kithi_kind_by_name(p->kind, strlen(p->kind));

@@ -239,6 +239,8 @@ struct kith_filter {
     uint64_t max_bytes;      /* kith_filter_set_limit; 0: none */
     kithi_crowding crowding; /* of the blocked kinds; nobody else reads it */
     void *state;             /* a kithi_scratch, or the filters inside (layers/blocks.h) */
+    kith_walk_trace trace;   /* kith_filter_set_trace; NULL: none */
+    void *trace_context;
     /* Shared adds: see adder.c. `adders` is the lock bit and, above it, the number of open adders. */
     atomic_uint adders;
     _Atomic uint64_t shared_count;

@@ -455,6 +455,10 @@ static void count_cell(void *context, uint64_t cell, uint64_t holds, uint64_t wa
     ++*(unsigned *)context;
 }
 
+static void drop_walk(void *context, uint64_t cell, uint64_t stored, uint64_t displaced) {
+    (void)context, (void)cell, (void)stored, (void)displaced;
+}
+
 static void use_filters(void) {
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
     kith_plan plan = KITH_PLAN_INIT;
@@ -500,6 +504,7 @@ static void use_filters(void) {
     CHECK(digest == found);
     kith_filter_set_limit(at->grown, 0);
     (void)kith_filter_cell(at->bloom, 0);
+    kith_filter_set_trace(at->cuckoo, drop_walk, NULL);
 }
 
 static void drop_step(void *context, kith_step step, uint64_t slot, uint64_t to) {

@@ -1,4 +1,5 @@
-/* kith/inspect.h: filters that are made from given parameters. (contract/single_keys.c tests look and cell.) */
+/* kith/inspect.h: filters that are made from given parameters, and the trace of random walks.
+ * (contract/single_keys.c tests look and cell.) */
 #define _GNU_SOURCE
 #include <kith/inspect.h>
 #include <kith/kith.h>
@@ -173,6 +174,58 @@ TEST(a_rate_or_a_hash_that_no_header_has_is_refused) {
     kith_filter_parameters p = sound;
     p.hash.key[0] = 1; /* XXH3 has no key */
     CHECK_STATUS(kith_filter_make(&p, NULL, &f), KITH_E_HASH);
+}
+
+/* ---- the trace of random walks ---- */
+
+enum { WALK_CELLS_MAX = 4 * 2 * 8 * 4 };
+
+typedef struct walk_replay {
+    uint64_t cells[WALK_CELLS_MAX]; /* as the steps so far have left them */
+    uint64_t hand;                  /* what the last step displaced */
+    unsigned steps;
+} walk_replay;
+
+static void replay_step(void *context, uint64_t cell, uint64_t stored, uint64_t displaced) {
+    walk_replay *r = context;
+    CHECK(cell < WALK_CELLS_MAX);
+    CHECK_EQ_U64(r->cells[cell], displaced);
+    CHECK(r->steps == 0 || r->hand == stored);
+    r->cells[cell] = stored;
+    r->hand = displaced;
+    r->steps++;
+}
+
+/* Small filters, of one region and of four, that are filled until walks fail: the steps turn the slots before a walk
+ * into those after it. If it fails, these are the same. */
+TEST(the_steps_of_a_walk_are_those_that_it_made) {
+    unsigned walks = 0, failed = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        kith_filter_parameters p = {.kind = "cuckoo", .rate = 0.5, .hash = {KITH_HASH_XXH3, seed, {0}}};
+        const uint64_t values[8] = {12, 8, seed % 2 == 0 ? 1 : 4, 4, 0, 50, 0};
+        memcpy(p.values, values, sizeof values);
+        kith_filter *f;
+        walk_replay r;
+        CHECK_OK(kith_filter_make(&p, NULL, &f));
+        kith_filter_set_trace(f, replay_step, &r);
+        uint64_t slots = values[2] * 2 * values[1] * values[3];
+        for (uint64_t key = 0; key < slots; key++) {
+            r = (walk_replay){.steps = 0};
+            for (uint64_t i = 0; i < slots; i++)
+                r.cells[i] = kith_filter_cell(f, i);
+            kith_status status = kith_filter_add(f, &key, sizeof key, NULL);
+            walks += r.steps > 0;
+            failed += r.steps > 0 && status != KITH_OK;
+            if (r.steps > 0) { /* the walk ends in an empty slot, or with the new entry in the hand again */
+                for (uint64_t i = 0; i < slots; i++)
+                    CHECK_EQ_U64(kith_filter_cell(f, i), r.cells[i]);
+                CHECK_EQ_U64(r.hand == 0, status == KITH_OK);
+                CHECK(status == KITH_OK || r.steps == 2 * values[5]);
+            }
+        }
+        kith_filter_free(f);
+    }
+    CHECK(walks > 100 && failed > 100);
 }
 
 int main(int argc, char **argv) {

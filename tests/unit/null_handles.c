@@ -31,6 +31,10 @@ static void look(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) 
     (void)wanted;
 }
 
+static void walk_trace(void *context, uint64_t cell, uint64_t stored, uint64_t displaced) {
+    (void)context, (void)cell, (void)stored, (void)displaced;
+}
+
 static void trace(void *context, kith_step step, uint64_t at, uint64_t to) {
     (void)context;
     (void)step;
@@ -83,6 +87,7 @@ static kith_table *table;
     X((void)kith_filter_look(no_filter, 1, look, NULL))                                                                \
     X(drop(kith_filter_make(NULL, NULL, &filter)))                                                                     \
     X((void)kith_filter_cell(no_filter, 0))                                                                            \
+    X(kith_filter_set_trace(no_filter, walk_trace, NULL))                                                              \
     X(drop(kith_filter_bytes(no_filter, &bytes, &size)))                                                               \
     X(drop(kith_filter_save(no_filter, "x")))                                                                          \
     X(drop(kith_filter_open(NULL, 0, NULL, &filter)))                                                                  \

@@ -192,9 +192,8 @@ void help_lab(const arguments *a) {
 }
 
 static int list(const arguments *a) {
-    if (a->json || a->report != NULL || a->trace || a->as_printed || a->sets != NULL)
-        fail("--list only lists the claims: it cannot be combined with --as-printed, --json, --report, --set or "
-             "--trace");
+    if (a->json || a->report != NULL || a->as_printed || a->sets != NULL)
+        fail("--list only lists the claims: it cannot be combined with --as-printed, --json, --report or --set");
     choice c = chosen(a);
     put_lab_list(c.claims, c.count);
     free(c.claims);
@@ -233,15 +232,48 @@ static unsigned split_keys(const char *text, char *copy, size_t size, const char
     return count;
 }
 
+/* Chooses the examples of --trace: those that are named, or all that work with the keys. Returns nothing if a name is
+ * unknown: that ends the tool. */
+static void choose_examples(const arguments *a, bool *chosen_ones) {
+    const char *names[64];
+    size_t count = lab_trace_count() < 64 ? lab_trace_count() : 64;
+    for (size_t i = 0; i < count; i++) {
+        names[i] = lab_trace_at(i)->name;
+        chosen_ones[i] = a->operand_count == 0 && (a->trace_keys == NULL || lab_trace_takes_keys(i));
+    }
+    for (size_t o = 0; o < a->operand_count; o++) {
+        size_t i = 0;
+        while (i < count && strcasecmp(a->operands[o], names[i]) != 0)
+            i++;
+        if (i == count)
+            fail_unknown("example", "", a->operands[o], names, count, "kith lab --trace --list");
+        if (a->trace_keys != NULL && !lab_trace_takes_keys(i))
+            fail("--keys: example %s needs keys with certain slots, and finds its own", names[i]);
+        chosen_ones[i] = true;
+    }
+}
+
+static int list_examples(const arguments *a) {
+    if (a->operand_count > 0 || a->json || a->report != NULL || a->sets != NULL || a->trace_keys != NULL)
+        fail("--trace --list only lists the examples: it cannot be combined with a name, --json, --keys, --report or "
+             "--set");
+    for (size_t i = 0; i < lab_trace_count(); i++)
+        put_lab_entry(lab_trace_at(i)->name, lab_trace_at(i)->summary);
+    return EXIT_FOUND;
+}
+
 static int trace(const arguments *a) {
-    if (a->operand_count > 0 || a->json || a->report != NULL || a->quick || a->sets != NULL)
-        fail("--trace shows its own examples: it cannot be combined with a claim, --json, --report, --set or --quick");
+    if (a->json || a->report != NULL || a->quick || a->sets != NULL)
+        fail("--trace shows examples: it cannot be combined with --json, --report, --set or --quick");
     char copy[LAB_TRACE_KEYS_MAX * (LAB_TRACE_KEY_BYTES_MAX + 1) + 64];
     const char *keys[LAB_TRACE_KEYS_MAX];
     unsigned count = split_keys(a->trace_keys, copy, sizeof copy, keys);
+    bool *chosen_ones = allocate(lab_trace_count() * sizeof *chosen_ones);
+    choose_examples(a, chosen_ones);
     uint64_t seed = seed_of(a);
     note("seed %llu", (unsigned long long)seed);
-    const char *wrong = lab_trace(seed, keys, count, say, NULL);
+    const char *wrong = lab_trace(seed, chosen_ones, keys, count, say, NULL);
+    free(chosen_ones);
     if (wrong != NULL)
         fail("%s", wrong);
     out_flush();
@@ -269,6 +301,8 @@ static void watch(void *context, double done, const char *running) {
 }
 
 int command_lab(const arguments *a) {
+    if (a->trace && a->list)
+        return list_examples(a);
     if (a->list)
         return list(a);
     if (a->trace_keys != NULL && !a->trace)

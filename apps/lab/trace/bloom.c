@@ -157,33 +157,63 @@ static void draw_whole(example *x, const kith_filter *f, uint64_t cells, uint64_
     print(x, "   bits %s\n", text);
 }
 
-void trace_unsliced(example *x) {
+/* Creates the filter. Returns NULL, and has recorded why, if that failed. */
+static kith_filter *create_whole(example *x, kith_plan *plan) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
-    kith_plan plan = KITH_PLAN_INIT;
+    kith_filter *f = NULL;
     spec.kind = "bloom";
     spec.options = "layout=whole k=3";
     spec.capacity = 6;
     spec.rate = 0.3;
     spec.hash.seed = x->seed;
-    kith_filter *f = NULL;
-    print_title(x, "A Bloom filter with 3 hash functions, as in figure 1 of [2]");
+    if (check_status(x, kith_filter_create(&spec, &f)) && check_status(x, kith_filter_plan_of(f, plan)))
+        (void)check(x, plan->cells <= WHOLE_BITS_MAX, "the filter is too large to be drawn");
+    return f;
+}
+
+/* Finds the first of x1, x2, … (or y1, y2, …) that has three different bits, `shared` of them bits of `other`. */
+static void find_element(example *x, const kith_filter *f, char letter, uint64_t other, unsigned shared, char name[16],
+                         uint64_t *own) {
+    for (unsigned i = 1; check(x, i < ABSENT, "no element has these bits"); i++) {
+        (void)snprintf(name, 16, "%c%u", letter, i);
+        uint64_t count = bits_of(x, f, name, own), common = *own & other;
+        if (count == WHOLE_HASHES && (shared == 0 ? common == 0 : common != 0 && (common & (common - 1)) == 0))
+            return;
+    }
+}
+
+void trace_one_element(example *x) {
+    kith_plan plan = KITH_PLAN_INIT;
+    print_title(x, "Figure 7 of [4]: an element of a Bloom filter is mapped to k bits");
+    print(x, "Here k is 3, and all hashes share one array (layout=whole). x: a bit of the\n"
+             "element\n\n");
+    kith_filter *f = create_whole(x, &plan);
+    if (x->wrong == NULL) {
+        char name[16] = "";
+        uint64_t own = 0;
+        find_element(x, f, 'x', 0, 0, name, &own);
+        (void)check_status(x, kith_filter_add(f, name, strlen(name), NULL));
+        draw_whole(x, f, plan.cells, own, 0);
+        print(x, "\n%s is mapped to the bits", name);
+        for (unsigned i = 0, said = 0; i < WHOLE_BITS_MAX; i++)
+            if ((own >> i & 1) != 0)
+                print(x, "%s %u", said++ == 0 ? "" : said == WHOLE_HASHES ? " and" : ",", i);
+        print(x, ", counted from 0.\n\n");
+    }
+    kith_filter_free(f);
+}
+
+void trace_unsliced(example *x) {
+    kith_plan plan = KITH_PLAN_INIT;
+    print_title(x, "Figure 1 of [2]: a Bloom filter with 3 hash functions");
     print(x, "One array for all hashes (layout=whole). x: a bit of the first element, y: of\n"
              "the second, @: of both\n\n");
-    if (check_status(x, kith_filter_create(&spec, &f)) && check_status(x, kith_filter_plan_of(f, &plan)) &&
-        check(x, plan.cells <= WHOLE_BITS_MAX, "the filter is too large to be drawn")) {
+    kith_filter *f = create_whole(x, &plan);
+    if (x->wrong == NULL) {
         char one[16] = "", two[16] = "";
-        uint64_t bits_one = 0, bits_two = 0, count = 0;
-        for (unsigned i = 1; i < ABSENT && count != WHOLE_HASHES && x->wrong == NULL; i++) { /* three different bits */
-            (void)snprintf(one, sizeof one, "x%u", i);
-            count = bits_of(x, f, one, &bits_one);
-        }
-        for (unsigned i = 1; i < ABSENT && x->wrong == NULL; i++) { /* three different bits, one of them shared */
-            (void)snprintf(two, sizeof two, "y%u", i);
-            uint64_t shared, own = bits_of(x, f, two, &bits_two);
-            shared = bits_one & bits_two;
-            if (own == WHOLE_HASHES && shared != 0 && (shared & (shared - 1)) == 0)
-                break;
-        }
+        uint64_t bits_one = 0, bits_two = 0;
+        find_element(x, f, 'x', 0, 0, one, &bits_one);
+        find_element(x, f, 'y', bits_one, 1, two, &bits_two);
         (void)check_status(x, kith_filter_add(f, one, strlen(one), NULL));
         draw_whole(x, f, plan.cells, bits_one, 0);
         (void)check_status(x, kith_filter_add(f, two, strlen(two), NULL));

@@ -2,10 +2,9 @@
  *
  * The cuckoo filter is that of figure 2 of [2]: 6 buckets of 4 entries, and insertion by random kicks (insert=walk),
  * the steps 1 to 9 of [2]. [2] computes the other bucket with XOR, for which the number of buckets must be a power of
- * two. With 6 buckets alternate=halves is used. The entries are read with kith_filter_cell before and after an
- * addition, so the moves are those that the library made: the new fingerprint takes an entry, the fingerprint that was
- * there has gone to its other bucket, and so on. Seeds are tried until both buckets of a new key are full, it is added
- * nevertheless, and no entry has moved twice.
+ * two. With 6 buckets alternate=halves is used. The steps are those that the library reports (kith_filter_set_trace),
+ * and they must turn the entries before the addition into those after it. Seeds are tried until both buckets of a new
+ * key are full and it is added nevertheless.
  *
  * The counting filter gets one key more often than a counter of 4 bits can count. */
 #include <stdio.h>
@@ -19,8 +18,12 @@ enum {
     BUCKETS = 6,
     CELLS = ENTRIES * BUCKETS,
     SEEDS_MAX = 20000,
-    EARLY = 17 /* some buckets still have empty entries */,
+    EARLY = 17, /* some buckets still have empty entries */
     KICKS_MAX = 500,
+    STEPS_MAX = KICKS_MAX + 1, /* of a walk that succeeds */
+    DRAWN_MAX = 32,            /* with the keys of the example, longer walks are not drawn */
+    OFTEN = 14,                /* copies of one key before a counter of 4 bits is full */
+    COUNTERS_WIDTH = 66,
     COUNTERS_MAX = 512,
     NAME_BYTES = 16
 };
@@ -69,73 +72,63 @@ static void name_of(const example *x, unsigned i, char name[NAME_BYTES]) {
         (void)snprintf(name, NAME_BYTES, "k%u", i + 1);
 }
 
-/* The entries that an addition has changed, in order: that of the new fingerprint, then each where the one that was
- * displaced before has gone. */
-typedef struct moves {
-    uint64_t at[CELLS];
-    unsigned count;
-} moves;
+/* The steps of an addition, as the library reports them. */
+typedef struct walk {
+    uint64_t cell[STEPS_MAX], stored[STEPS_MAX], displaced[STEPS_MAX];
+    unsigned count; /* may be larger than STEPS_MAX; the steps after it are not kept */
+} walk;
 
-/* Returns false if an entry has moved twice, so that the order cannot be read from the filter. */
-static bool read_moves(const geometry_candidates *of, const uint64_t *before, const uint64_t *after, moves *m) {
-    uint64_t print_now = of->code;
-    bool seen[CELLS] = {false};
-    unsigned changed = 0;
-    for (uint64_t i = 0; i < CELLS; i++)
-        changed += before[i] != after[i];
-    for (m->count = 0; m->count < CELLS;) {
-        uint64_t at = CELLS;
-        for (uint64_t i = 0; i < CELLS && at == CELLS; i++)
-            if (!seen[i] && before[i] != after[i] && after[i] == print_now)
-                at = i;
-        if (at == CELLS)
-            return false;
-        seen[at] = true;
-        m->at[m->count++] = at;
-        if (before[at] == 0)
-            return m->count == changed;
-        print_now = before[at];
+static void record_step(void *context, uint64_t cell, uint64_t stored, uint64_t displaced) {
+    walk *w = context;
+    if (w->count < STEPS_MAX) {
+        w->cell[w->count] = cell;
+        w->stored[w->count] = stored;
+        w->displaced[w->count] = displaced;
     }
-    return false;
+    w->count++;
 }
 
-/* Prints the moves of an addition: the new fingerprint, then each one that had to make room for the one before. */
-static void print_moves(example *x, const moves *m, const uint64_t *before, const uint64_t *after) {
-    for (unsigned i = 0; i < m->count; i++) {
-        uint64_t at = m->at[i];
-        print(x, "%s %03llx to bucket %llu entry %llu", i == 0 ? "store " : "kick  ", (unsigned long long)after[at],
-              (unsigned long long)at / ENTRIES + 1, (unsigned long long)at % ENTRIES + 1);
-        if (before[at] == 0)
+/* Adds a key and records the steps of its walk: none if it finds an empty entry. */
+static kith_status add_recorded(kith_filter *f, const char *name, walk *w) {
+    w->count = 0;
+    kith_filter_set_trace(f, record_step, w);
+    return kith_filter_add(f, name, strlen(name), NULL);
+}
+
+/* Prints the steps of a walk, or for a key that found an empty entry the one in which it is, and checks that they turn
+ * the entries before into those after. */
+static void print_steps(example *x, const walk *w, const uint64_t *before, const uint64_t *after) {
+    uint64_t cells[CELLS];
+    memcpy(cells, before, sizeof cells);
+    walk direct = {.count = 0};
+    for (uint64_t i = 0; i < CELLS && w->count == 0; i++)
+        if (before[i] != after[i])
+            record_step(&direct, i, after[i], before[i]);
+    const walk *steps = w->count == 0 ? &direct : w;
+    if (!check(x, steps->count > 0 && steps->count <= STEPS_MAX, "an addition has no steps, or too many"))
+        return;
+    for (unsigned i = 0; i < steps->count; i++) {
+        uint64_t at = steps->cell[i];
+        bool follows = i == 0 || steps->stored[i] == steps->displaced[i - 1];
+        if (!check(x, at < CELLS && cells[at] == steps->displaced[i] && follows,
+                   "a step does not follow from the last"))
+            return;
+        print(x, "%s %03llx to bucket %llu entry %llu", i == 0 ? "store " : "kick  ",
+              (unsigned long long)steps->stored[i], (unsigned long long)at / ENTRIES + 1,
+              (unsigned long long)at % ENTRIES + 1);
+        if (steps->displaced[i] == 0)
             print(x, ", which is empty\n");
         else
-            print(x, ", displacing %03llx\n", (unsigned long long)before[at]);
+            print(x, ", displacing %03llx\n", (unsigned long long)steps->displaced[i]);
+        cells[at] = steps->stored[i];
     }
+    (void)check(x, memcmp(cells, after, sizeof cells) == 0, "the steps do not give the entries of the filter");
 }
 
-/* Adds a key to a copy of the filter. Returns whether it fits and its moves can be drawn. */
-static bool can_be_drawn(example *x, const kith_filter *f, const char *name, const geometry_candidates *c) {
-    uint64_t before[CELLS], after[CELLS];
-    kith_filter *copy = NULL;
-    moves m;
-    kith_status status = kith_filter_clone(f, NULL, &copy);
-    if (status == KITH_OK)
-        status = kith_filter_add(copy, name, strlen(name), NULL);
-    bool fits = status == KITH_OK;
-    if (status == KITH_E_MEMORY)
-        (void)check_status(x, status);
-    if (fits) {
-        read_cells(f, before);
-        read_cells(copy, after);
-        fits = read_moves(c, before, after, &m);
-    }
-    kith_filter_free(copy);
-    return fits;
-}
-
-/* Adds keys until one finds both of its buckets full. Returns its number, or -1 if the filter is full before, or if the
- * moves of that key cannot be drawn. */
+/* Adds keys until one finds both of its buckets full, with other fingerprints than its own. Returns its number, or -1
+ * if the filter is full before. */
 static int fill(kith_filter *f, example *x) {
-    for (unsigned i = 0; i < CELLS; i++) {
+    for (unsigned i = 0; i < EARLY; i++) {
         char name[NAME_BYTES];
         name_of(x, i, name);
         geometry_candidates c = candidates_of(f, name);
@@ -143,7 +136,7 @@ static int fill(kith_filter *f, example *x) {
         for (unsigned e = 0; e < c.count; e++)
             full = full && kith_filter_cell(f, c.slot[e]) != 0 && kith_filter_cell(f, c.slot[e]) != c.code;
         if (full)
-            return can_be_drawn(x, f, name, &c) && kith_filter_count(f) == i && i < EARLY ? (int)i : -1;
+            return (int)i;
         kith_status status = kith_filter_add(f, name, strlen(name), NULL);
         if (status != KITH_OK) {
             if (status == KITH_E_MEMORY)
@@ -160,63 +153,153 @@ static void draw_own_keys(example *x, kith_filter *f) {
         uint64_t before[CELLS], after[CELLS];
         read_cells(f, before);
         geometry_candidates c = candidates_of(f, x->keys[i]);
-        kith_status status = kith_filter_add(f, x->keys[i], strlen(x->keys[i]), NULL);
+        walk w;
+        kith_status status = add_recorded(f, x->keys[i], &w);
         print(x, "add    %s: fingerprint %03llx, buckets %llu and %llu%s\n", x->keys[i], (unsigned long long)c.code,
               (unsigned long long)c.slot[0] / ENTRIES + 1, (unsigned long long)c.slot[c.count - 1] / ENTRIES + 1,
               status == KITH_E_FULL ? ": refused, the filter is full" : "");
         if (status == KITH_E_FULL)
             return;
         read_cells(f, after);
-        moves m;
-        if (check_status(x, status) && read_moves(&c, before, after, &m))
-            print_moves(x, &m, before, after);
-        else
-            print(x, "store  %03llx; some entries have moved more than once\n", (unsigned long long)c.code);
+        if (check_status(x, status))
+            print_steps(x, &w, before, after);
         draw(x, after, before);
     }
 }
 
+/* Adds a key whose two buckets are full, and draws its steps. Returns false, and draws nothing, if there are too many
+ * of them or the walk fails. */
+static bool draw_addition(example *x, kith_filter *f, const char *name) {
+    uint64_t before[CELLS], after[CELLS];
+    geometry_candidates c = candidates_of(f, name);
+    walk w;
+    read_cells(f, before);
+    if (add_recorded(f, name, &w) != KITH_OK || w.count > DRAWN_MAX)
+        return false;
+    draw(x, before, NULL);
+    print(x, "add    %s: fingerprint %03llx, buckets %llu and %llu, both full\n", name, (unsigned long long)c.code,
+          (unsigned long long)c.slot[0] / ENTRIES + 1, (unsigned long long)c.slot[c.count - 1] / ENTRIES + 1);
+    read_cells(f, after);
+    print_steps(x, &w, before, after);
+    draw(x, after, before);
+    return true;
+}
+
 static void draw_kicks(example *x) {
-    for (uint64_t i = 0; i < SEEDS_MAX; i++) {
+    for (uint64_t i = 0; check(x, i < SEEDS_MAX, "no key finds both of its buckets full"); i++) {
         kith_filter *f = create_filter(x, x->seed * SEEDS_MAX + i);
         if (f == NULL)
             return;
         int key = fill(f, x);
-        if (key < 0) {
-            kith_filter_free(f);
-            if (x->wrong != NULL)
-                return;
-            continue;
-        }
         char name[NAME_BYTES];
-        name_of(x, (unsigned)key, name);
-        uint64_t before[CELLS], after[CELLS];
-        geometry_candidates c = candidates_of(f, name);
-        read_cells(f, before);
-        draw(x, before, NULL);
-        print(x, "add    %s: fingerprint %03llx, buckets %llu and %llu, both full\n", name, (unsigned long long)c.code,
-              (unsigned long long)c.slot[0] / ENTRIES + 1, (unsigned long long)c.slot[c.count - 1] / ENTRIES + 1);
-        (void)check_status(x, kith_filter_add(f, name, strlen(name), NULL));
-        read_cells(f, after);
-        moves m;
-        if (check(x, read_moves(&c, before, after, &m), "a fingerprint that moved is not in the filter"))
-            print_moves(x, &m, before, after);
-        draw(x, after, before);
+        name_of(x, (unsigned)(key < 0 ? 0 : key), name);
+        bool drawn = key >= 0 && x->wrong == NULL && draw_addition(x, f, name);
         unsigned found = 0;
-        for (unsigned k = 0; k <= (unsigned)key; k++) {
-            name_of(x, k, name);
+        for (int k = 0; k <= key && drawn; k++) {
+            name_of(x, (unsigned)k, name);
             found += kith_filter_has(f, name, strlen(name));
         }
-        (void)check(x, found == (unsigned)key + 1, "a key that was added is not found");
-        print(x, "has    all %u keys are found\n\n", found);
         kith_filter_free(f);
-        return;
+        if (drawn && check(x, found == (unsigned)key + 1, "a key that was added is not found"))
+            print(x, "has    all %u keys are found\n\n", found);
+        if (drawn || x->wrong != NULL)
+            return;
     }
-    (void)check(x, false, "no key finds both of its buckets full");
+}
+
+/* ---- figure 2 of [2] ---- */
+
+/* The full buckets of the figure, counted from 1 there. */
+enum { FULL_1 = 2 - 1, FULL_2 = 5 - 1 };
+
+/* Returns the bucket in which the fingerprint of the key is, or BUCKETS if it is in none or more than once. */
+static uint64_t bucket_of(const kith_filter *f, const geometry_candidates *c) {
+    uint64_t bucket = BUCKETS, copies = 0;
+    for (unsigned i = 0; i < c->count; i++)
+        if (kith_filter_cell(f, c->slot[i]) == c->code) {
+            bucket = c->slot[i] / ENTRIES;
+            copies++;
+        }
+    return copies == 1 ? bucket : (uint64_t)BUCKETS;
+}
+
+static bool is_drawn_full(uint64_t bucket) {
+    return bucket == FULL_1 || bucket == FULL_2;
+}
+
+/* Fills the two buckets of the figure: adds keys until they are full, and removes those in other buckets. Prints the
+ * fingerprints f1 ... f8. Returns false if that is not possible with this seed. */
+static bool fill_figure(example *x, kith_filter *f) {
+    bool keep[CELLS] = {false};
+    unsigned kept = 0, added = 0;
+    char name[NAME_BYTES];
+    for (; added < CELLS && kept < 2 * ENTRIES; added++) {
+        (void)snprintf(name, sizeof name, "k%u", added + 1);
+        walk w;
+        if (add_recorded(f, name, &w) != KITH_OK || w.count > 0)
+            return false;
+        geometry_candidates c = candidates_of(f, name);
+        keep[added] = is_drawn_full(bucket_of(f, &c));
+        kept += keep[added];
+    }
+    unsigned number = 0;
+    for (unsigned i = 0; i < added; i++) {
+        (void)snprintf(name, sizeof name, "k%u", i + 1);
+        if (!keep[i] && kith_filter_remove(f, name, strlen(name)) != KITH_OK)
+            return false;
+    }
+    for (unsigned i = 0; i < added && kept == 2 * ENTRIES; i++) { /* the removals took no fingerprint of a kept key */
+        (void)snprintf(name, sizeof name, "k%u", i + 1);
+        geometry_candidates c = candidates_of(f, name);
+        if (keep[i] && !is_drawn_full(bucket_of(f, &c)))
+            return false;
+    }
+    if (kept < 2 * ENTRIES)
+        return false;
+    for (unsigned i = 0; i < added; i++) {
+        (void)snprintf(name, sizeof name, "k%u", i + 1);
+        geometry_candidates c = candidates_of(f, name);
+        if (keep[i])
+            print(x, "f%u     %03llx, of %s: buckets %llu and %llu\n", ++number, (unsigned long long)c.code, name,
+                  (unsigned long long)c.slot[0] / ENTRIES + 1, (unsigned long long)c.slot[c.count - 1] / ENTRIES + 1);
+    }
+    print(x, "\n");
+    return true;
+}
+
+/* Finds the item a of the figure: the first of a1, a2, ... with both of the full buckets and a new fingerprint. */
+static bool find_item(const kith_filter *f, char name[NAME_BYTES]) {
+    for (unsigned i = 1; i < SEEDS_MAX; i++) {
+        (void)snprintf(name, NAME_BYTES, "a%u", i);
+        geometry_candidates c = candidates_of(f, name);
+        if (is_drawn_full(c.slot[0] / ENTRIES) && is_drawn_full(c.slot[c.count - 1] / ENTRIES) &&
+            bucket_of(f, &c) == BUCKETS)
+            return true;
+    }
+    return false;
+}
+
+void trace_filter_figure(example *x) {
+    print_title(x, "Figure 2 of [2]: a cuckoo filter of 6 buckets with 4 entries each");
+    print(x, "Buckets 2 and 5 are full with the fingerprints f1 to f8, and the two buckets of\n"
+             "the new item a are these. Fingerprints are in hex, ... is an empty entry, * an\n"
+             "entry that has changed.\n\n");
+    for (uint64_t i = 0; check(x, i < SEEDS_MAX, "no keys fill the buckets of the figure"); i++) {
+        kith_filter *f = create_filter(x, x->seed * SEEDS_MAX + i);
+        if (f == NULL)
+            return;
+        char name[NAME_BYTES];
+        bool filled = fill_figure(x, f);
+        if (filled && check(x, find_item(f, name), "no item has the two buckets of the figure"))
+            (void)check(x, draw_addition(x, f, name), "the item of the figure cannot be added");
+        kith_filter_free(f);
+        if (filled || x->wrong != NULL)
+            return;
+    }
 }
 
 void trace_filter(example *x) {
-    print_title(x, "A cuckoo filter: 6 buckets of 4 entries, as in figure 2 of [2]");
+    print_title(x, "A cuckoo filter: random kicks in 6 buckets of 4 entries");
     print(x, "Fingerprints are in hex, ... is an empty entry, * an entry that has changed.\n");
     print(x, "The steps of [2] (insert=walk): 1 to 3 compute the fingerprint and its buckets\n"
              "and look for an empty entry. 4 to 6 swap it with a random entry (store). 7 and\n");
@@ -242,7 +325,8 @@ static void draw_counters(example *x, const kith_filter *f, uint64_t cells, uint
             uint64_t value = kith_filter_cell(f, row * width + i);
             text[i] = value == 0 ? '.' : "0123456789abcdef"[value];
         }
-        print(x, "   h%llu   %s\n", (unsigned long long)row + 1, text);
+        for (uint64_t from = 0; from < width; from += COUNTERS_WIDTH)
+            print(x, "   h%llu   %.*s\n", (unsigned long long)row + 1, COUNTERS_WIDTH, text + from);
     }
     print(x, "\n");
 }
@@ -292,11 +376,13 @@ void trace_counting(example *x) {
     spec.capacity = 40;
     spec.rate = 0.3;
     spec.hash.seed = x->seed;
+    if (spec.capacity < 2 * ((uint64_t)x->key_count + OFTEN)) /* twice, because the filter is merged with a copy */
+        spec.capacity = 2 * ((uint64_t)x->key_count + OFTEN);
     kith_filter *f = NULL;
     print_title(x, "A counting filter: one key more often than a counter can count");
     print(x, "A counter has 4 bits and is drawn as a hex digit; . is 0.\n\n");
     if (check_status(x, kith_filter_create(&spec, &f)) && check_status(x, kith_filter_plan_of(f, &plan)) &&
-        check(x, plan.cells <= COUNTERS_MAX && plan.cells / plan.hashes <= 66, "the filter is too large to be drawn"))
+        check(x, plan.cells <= COUNTERS_MAX, "the filter is too large to be drawn"))
         overflow(x, f, &plan);
     kith_filter_free(f);
 }

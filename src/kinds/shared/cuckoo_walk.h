@@ -35,9 +35,18 @@ KITHI_INLINE unsigned kithi_cf_empty_slot(const kithi_cf_geometry *g, const uint
 
 typedef struct kithi_walk {
     uint64_t digest; /* its words are the random numbers */
+    uint64_t base;   /* the cell of slot 0 of the region, for the trace */
     uint32_t code;   /* the entry in the hand */
     uint32_t first;  /* first slot of the place that the walk has reached */
 } kithi_walk;
+
+/* Stores the entry in the hand in a slot that holds `displaced`. */
+static inline void kithi_walk_store(const kith_filter *f, uint8_t *region, const kithi_walk *walk, uint32_t slot,
+                                    uint32_t displaced) {
+    kithi_cf_set(f, region, slot, walk->code);
+    if (__builtin_expect(f->trace != NULL, 0))
+        f->trace(f->trace_context, walk->base + slot, walk->code, displaced);
+}
 
 /* Exchanges the entry in the hand with the one that kick i selects in the place of the walk. */
 static inline void kithi_walk_swap(const kith_filter *f, uint8_t *region, kithi_walk *walk, uint64_t i,
@@ -45,7 +54,7 @@ static inline void kithi_walk_swap(const kith_filter *f, uint8_t *region, kithi_
     uint32_t slot =
         walk->first + (uint32_t)(kithi_mixed_word(walk->digest, i) & (slots - 1)); /* `slots` is a power of two */
     uint32_t taken = kithi_cf_get(f, region, slot);
-    kithi_cf_set(f, region, slot, walk->code);
+    kithi_walk_store(f, region, walk, slot, taken);
     walk->code = taken;
 }
 
@@ -67,6 +76,7 @@ static inline kith_status kithi_cf_walk(const kithi_cf_layout *layout, kith_filt
         (uint64_t)(region - f->body) / kithi_cf_stride(&f->geometry.cf, layout->region_slots(&f->geometry.cf));
     kithi_walk walk = {
         .digest = kithi_mix(kithi_mixed_word(candidates->slot[0] / slots, region_number) ^ candidates->code[0]),
+        .base = region_number * layout->region_slots(&f->geometry.cf),
         .code = candidates->code[0],
     };
     walk.first = candidates->slot[kithi_mixed_word(walk.digest, 0) >> 63 != 0 ? slots : 0];
@@ -75,7 +85,7 @@ static inline kith_status kithi_cf_walk(const kithi_cf_layout *layout, kith_filt
         kithi_walk_cross(layout, f, &walk, slots);
         unsigned empty = kithi_cf_empty_slot(&f->geometry.cf, region, walk.first, slots);
         if (empty < slots) {
-            kithi_cf_set(f, region, walk.first + empty, walk.code);
+            kithi_walk_store(f, region, &walk, walk.first + empty, 0);
             return KITH_OK;
         }
     }
