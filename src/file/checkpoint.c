@@ -320,11 +320,6 @@ static kith_status create_files(kithi_store *s, kith_filter *filter, bool old_st
     return status;
 }
 
-kith_status kithi_store_start(kithi_store *s, kith_filter *filter) {
-    kith_status status = create_files(s, filter, false);
-    return status == KITH_OK ? kithi_store_recover(s) : status;
-}
-
 kith_status kithi_store_fill(kithi_store *s, kith_filter *filter) {
     kith_status status = kithi_store_recover(s);
     if (status == KITH_OK)
@@ -335,89 +330,4 @@ kith_status kithi_store_fill(kithi_store *s, kith_filter *filter) {
             status = kithi_store_recover(s);
     }
     return status;
-}
-
-kith_status kithi_store_create_with(const kithi_files *files, const char *path, kith_filter *filter,
-                                    const kithi_store_options *options, kithi_store **store) {
-    assert(path != NULL && filter != NULL && store != NULL);
-    if (!kithi_kind_adds(filter->kind))
-        return KITH_E_UNSUPPORTED;
-    kithi_store *s;
-    kith_status status = kithi_store_new(files, path, options, &s);
-    if (status != KITH_OK)
-        return status;
-    status = kithi_store_lock(s);
-    if (status == KITH_OK)
-        status = kithi_store_fill(s, filter);
-    if (status != KITH_OK)
-        kithi_store_free(s);
-    else
-        *store = s;
-    return status;
-}
-
-kith_status kithi_store_create(const char *path, kith_filter *filter, const kithi_store_options *options,
-                               kithi_store **store) {
-    return kithi_store_create_with(&kithi_files_system, path, filter, options, store);
-}
-
-static void close_plain_file(const kithi_store *s, kithi_image *image) {
-    int error = errno;
-    kith_filter_free(image->filter);
-    if (image->map != NULL)
-        kithi_snapshot_free(s, image->map, image->map_bytes);
-    s->files->close(s->files->context, image->snapshot_file);
-    errno = error;
-}
-
-/* Maps the plain file at the path of the store and opens a filter over it. On success the caller must call
- * close_plain_file(). */
-static kith_status open_plain_file(const kithi_store *s, kithi_image *image) {
-    *image = (kithi_image){.snapshot_file = -1};
-    kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &image->snapshot_file);
-    if (status != KITH_OK)
-        return status;
-    uint8_t *bytes;
-    status = kithi_snapshot_bytes(s, image->snapshot_file, &bytes, &image->map_bytes);
-    if (status == KITH_OK) {
-        image->map = bytes;
-        status = kith_filter_view(image->map, image->map_bytes, 0, &s->allocator, &image->filter);
-    }
-    if (status == KITH_OK && !kithi_kind_adds(image->filter->kind))
-        status = KITH_E_UNSUPPORTED;
-    if (status != KITH_OK)
-        close_plain_file(s, image);
-    return status;
-}
-
-kith_status kithi_store_convert_with(const kithi_files *files, const char *path, const kithi_store_options *options,
-                                     kithi_store **store) {
-    assert(path != NULL && store != NULL);
-    kithi_store *s;
-    kithi_image plain;
-    kith_status status = kithi_store_new(files, path, options, &s);
-    if (status != KITH_OK)
-        return status;
-    /* Opened before locking, so that no lock file is created next to a file that is not a filter. Opened again after
-     * locking, because another program may have replaced it in between. */
-    status = open_plain_file(s, &plain);
-    if (status == KITH_OK) {
-        close_plain_file(s, &plain);
-        status = kithi_store_lock(s);
-    }
-    if (status == KITH_OK)
-        status = open_plain_file(s, &plain);
-    if (status == KITH_OK) {
-        status = kithi_store_start(s, plain.filter);
-        close_plain_file(s, &plain);
-    }
-    if (status != KITH_OK)
-        kithi_store_free(s);
-    else
-        *store = s;
-    return status;
-}
-
-kith_status kithi_store_convert(const char *path, const kithi_store_options *options, kithi_store **store) {
-    return kithi_store_convert_with(&kithi_files_system, path, options, store);
 }

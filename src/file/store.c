@@ -109,18 +109,6 @@ kith_status kithi_store_new_at(const kithi_files *files, int folder, const char 
     return KITH_OK;
 }
 
-kith_status kithi_store_lock(kithi_store *s) {
-    char lock_name[KITHI_NAME_BYTES];
-    (void)kithi_join_names(lock_name, s->snapshot_name, "-lock"); /* fits: it is shorter than the name of the journal */
-    do
-        s->lock = s->files->lock(s->files->context, s->folder, lock_name, s->snapshot_name);
-    while (s->lock < 0 && errno == EINTR);
-    if (s->lock < 0)
-        return errno == EWOULDBLOCK ? KITH_E_LOCKED : kithi_status_from_errno(errno);
-    s->is_writer = true;
-    return KITH_OK;
-}
-
 void kithi_store_free(kithi_store *s) {
     int error = errno;
     kithi_image_unmap(s, &s->now);
@@ -166,20 +154,6 @@ kith_status kithi_store_recover(kithi_store *s) {
     return status;
 }
 
-/* Returns an error if the file is not the snapshot of a store. Called first, so that no lock file is created next to
- * such a file. */
-static kith_status check_is_store(kithi_store *s) {
-    kithi_image image = {.snapshot_file = -1};
-    kith_status status = kithi_files_open(s->files, s->folder, s->snapshot_name, false, &image.snapshot_file);
-    if (status != KITH_OK)
-        return status;
-    status = kithi_image_map(s, image.snapshot_file, &image);
-    if (status == KITH_OK)
-        kithi_image_unmap(s, &image);
-    s->files->close(s->files->context, image.snapshot_file);
-    return status;
-}
-
 kith_status kithi_store_load_reader(kithi_store *s) {
     kithi_image image;
     kith_status status = kithi_store_load(s, &image);
@@ -213,34 +187,6 @@ kith_status kithi_store_open_fd(int snapshot, int journal, const kithi_store_opt
     if (status == KITH_OK)
         s->given_files.is_owned = true;
     return status;
-}
-
-kith_status kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
-                                  const kithi_store_options *options, kithi_store **store) {
-    assert(path != NULL && store != NULL);
-    if ((flags & ~(unsigned)KITHI_STORE_READ) != 0)
-        return KITH_E_ARGUMENT;
-    kithi_store *s;
-    kith_status status = kithi_store_new(files, path, options, &s);
-    if (status != KITH_OK)
-        return status;
-    if ((flags & KITHI_STORE_READ) != 0)
-        return open_reader(s, store);
-    status = check_is_store(s);
-    if (status == KITH_OK)
-        status = kithi_store_lock(s);
-    if (status == KITH_OK)
-        status = kithi_store_recover(s);
-    if (status != KITH_OK)
-        kithi_store_free(s);
-    else
-        *store = s;
-    return status;
-}
-
-kith_status kithi_store_open(const char *path, unsigned flags, const kithi_store_options *options,
-                             kithi_store **store) {
-    return kithi_store_open_with(&kithi_files_system, path, flags, options, store);
 }
 
 kith_status kithi_store_close(kithi_store *s) {
@@ -420,32 +366,6 @@ static kith_status operate(kithi_store *s, kithi_record_type type, const uint64_
     return status;
 }
 
-kith_status kithi_store_add_digest(kithi_store *s, uint64_t digest, bool *was_new) {
-    assert(s != NULL);
-    size_t done;
-    uint64_t bit = 0;
-    kith_status status = operate(s, KITHI_RECORD_ADD, &digest, 1, &bit, &done);
-    if (status == KITH_OK && was_new != NULL)
-        *was_new = bit != 0;
-    return status;
-}
-
-kith_status kithi_store_add(kithi_store *s, const void *key, size_t key_bytes, bool *was_new) {
-    assert(s != NULL);
-    return kithi_store_add_digest(s, kith_filter_digest(s->now.filter, key, key_bytes), was_new);
-}
-
-kith_status kithi_store_remove_digest(kithi_store *s, uint64_t digest) {
-    assert(s != NULL);
-    size_t done;
-    return operate(s, KITHI_RECORD_REMOVE, &digest, 1, NULL, &done);
-}
-
-kith_status kithi_store_remove(kithi_store *s, const void *key, size_t key_bytes) {
-    assert(s != NULL);
-    return kithi_store_remove_digest(s, kith_filter_digest(s->now.filter, key, key_bytes));
-}
-
 kith_status kithi_store_add_many(kithi_store *s, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
     assert(s != NULL && (digests != NULL || n == 0));
     size_t added;
@@ -531,32 +451,7 @@ const kith_filter *kithi_store_filter(const kithi_store *s) {
     return s->now.filter;
 }
 
-bool kithi_store_has(const kithi_store *s, const void *key, size_t key_bytes) {
-    assert(s != NULL);
-    return kith_filter_has(s->now.filter, key, key_bytes);
-}
-
 bool kithi_store_durable(const kithi_store *s) {
     assert(s != NULL);
     return !s->is_writer || (s->failure == KITH_OK && s->synced.offset == s->now.end.offset);
-}
-
-kith_status kithi_store_info_of(const kithi_store *s, kithi_store_info *info) {
-    assert(s != NULL && info != NULL);
-    if (!kithi_struct_valid(info, sizeof *info))
-        return KITH_E_STRUCT;
-    kithi_store_info made;
-    memset(&made, 0, sizeof made);
-    made.sequence = s->now.end.sequence;
-    made.synced = s->synced.sequence;
-    made.snapshot_sequence = s->now.mark.sequence;
-    made.generation = s->now.journal.head.generation;
-    made.journal_bytes = s->now.end.offset;
-    made.snapshot_bytes = s->now.map_bytes;
-    made.cut_bytes = s->cut_bytes;
-    made.failure = s->failure;
-    made.checkpoint = s->checkpoint_status;
-    memcpy(made.id, s->now.mark.id, sizeof made.id);
-    kithi_struct_write(info, &made);
-    return KITH_OK;
 }

@@ -53,8 +53,6 @@ typedef struct kithi_store_options {
 #define KITHI_STORE_OPTIONS_INIT                                                                                       \
     { sizeof(kithi_store_options), KITH_SYNC_CALL, 0, 0, 0, 0, 0, 0, NULL, false }
 
-enum { KITHI_STORE_WRITE = 0, KITHI_STORE_READ = 1 << 0 }; /* flags of kithi_store_open() */
-
 typedef struct kithi_store {
     kith_allocator allocator;
     kithi_store_options options;   /* with the defaults filled in */
@@ -141,8 +139,7 @@ kith_status kithi_store_load_reader(kithi_store *s);
 /* Writes `name` with the ending to `to`. Returns false if it does not fit. */
 bool kithi_join_names(char to[KITHI_NAME_BYTES], const char *name, const char *ending);
 
-kith_status kithi_store_lock(kithi_store *s); /* makes the store a writer, or returns KITH_E_LOCKED or another error */
-void kithi_store_free(kithi_store *s);        /* closes all files; writes nothing */
+void kithi_store_free(kithi_store *s); /* closes all files; writes nothing */
 
 /* Opens the files of a locked store, cuts off what an interrupted writer has left, and syncs the journal. */
 kith_status kithi_store_recover(kithi_store *s);
@@ -175,27 +172,15 @@ kith_status kithi_store_start_journal(kithi_store *s, uint64_t base);
 /* Makes a checkpoint if one is due, and sets s->checkpoint_status. */
 kith_status kithi_store_checkpoint_if_due(kithi_store *s);
 
-/* Give a locked store that is not open the keys of the filter: kithi_store_create() without finding and locking the
- * file, and kithi_store_convert() without reading it. */
+/* Gives a locked store that is not open the keys of the filter, which still belongs to the caller. */
 kith_status kithi_store_fill(kithi_store *s, kith_filter *filter);
-kith_status kithi_store_start(kithi_store *s, kith_filter *filter);
 
 /* ---- what the opened file calls: kith/file.h says what the calls of these names mean ---- */
 
-/* Create a store with the keys of the filter, which still belongs to the caller, or with those of the plain file. */
-kith_status kithi_store_create(const char *path, kith_filter *filter, const kithi_store_options *options,
-                               kithi_store **store);
-kith_status kithi_store_convert(const char *path, const kithi_store_options *options, kithi_store **store);
-
 /* KITH_E_NOT_STORE: the file is a plain filter. */
-kith_status kithi_store_open(const char *path, unsigned flags, const kithi_store_options *options, kithi_store **store);
 kith_status kithi_store_open_fd(int snapshot, int journal, const kithi_store_options *options, kithi_store **store);
 kith_status kithi_store_close(kithi_store *s);
 
-kith_status kithi_store_add(kithi_store *s, const void *key, size_t key_bytes, bool *was_new);
-kith_status kithi_store_add_digest(kithi_store *s, uint64_t digest, bool *was_new);
-kith_status kithi_store_remove(kithi_store *s, const void *key, size_t key_bytes);
-kith_status kithi_store_remove_digest(kithi_store *s, uint64_t digest);
 kith_status kithi_store_add_many(kithi_store *s, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done);
 kith_status kithi_store_remove_many(kithi_store *s, const uint64_t *digests, size_t n, size_t *done);
 
@@ -216,37 +201,9 @@ kith_status kithi_store_replace(kithi_store *s, kith_filter *filter);
 kith_status kithi_store_close_plain(kithi_store *s);
 
 const kith_filter *kithi_store_filter(const kithi_store *s); /* the same address until the store is closed */
-bool kithi_store_has(const kithi_store *s, const void *key, size_t key_bytes);
 kith_status kithi_store_refresh(kithi_store *s, bool *changed);
 bool kithi_store_durable(const kithi_store *s);
 kith_status kithi_store_verify(const kithi_store *s);
-
-/* As in kith_file_info; snapshot_bytes is the size of FILE. */
-typedef struct kithi_store_info {
-    size_t struct_bytes;
-    uint64_t sequence, synced, snapshot_sequence, generation;
-    uint64_t journal_bytes, snapshot_bytes, cut_bytes;
-    kith_status failure, checkpoint;
-    unsigned char id[16];
-} kithi_store_info;
-
-#define KITHI_STORE_INFO_INIT                                                                                          \
-    {                                                                                                                  \
-        sizeof(kithi_store_info), 0, 0, 0, 0, 0, 0, 0, KITH_OK, KITH_OK, {                                             \
-            0                                                                                                          \
-        }                                                                                                              \
-    }
-
-kith_status kithi_store_info_of(const kithi_store *s, kithi_store_info *info);
-
-/* ---- with a table of file operations; tests pass one with files in memory ---- */
-
-kith_status kithi_store_create_with(const kithi_files *files, const char *path, kith_filter *filter,
-                                    const kithi_store_options *options, kithi_store **store);
-kith_status kithi_store_convert_with(const kithi_files *files, const char *path, const kithi_store_options *options,
-                                     kithi_store **store);
-kith_status kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
-                                  const kithi_store_options *options, kithi_store **store);
 
 /* `budget`: see kithi_salvage. The second function is for a store that is not open, whose names and window it uses. */
 kith_status kithi_repair_store(kithi_store *s, uint64_t budget, const kith_allocator *allocator,

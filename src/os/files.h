@@ -2,9 +2,10 @@
  * memory that fail, or lose everything that was not synced, at any operation.
  *
  * Files and folders are numbers like file descriptors, at least 0. Unless a comment says otherwise, a function returns
- * -1 on failure, with the reason in errno. `open_folder`, `open`, `lock`, `read`, `write` and `truncate` may fail with
- * EINTR, and reads and writes may be short. The caller must then call again: the helpers at the end of this file do
- * that, and store.c for `open_folder` and `lock`. A failed sync must never be retried (os/posix/replace.c says why). */
+ * -1 on failure, with the reason in errno. `open_folder`, `open`, `open_lock`, `take_lock`, `read`, `write` and
+ * `truncate` may fail with EINTR, and reads and writes may be short. The caller must then call again: the helpers at
+ * the end of this file do that, and src/file for folders and locks. A failed sync must never be retried
+ * (os/posix/replace.c says why). */
 #ifndef KITHI_OS_FILES_H
 #define KITHI_OS_FILES_H
 
@@ -25,14 +26,11 @@ typedef struct kithi_files {
     /* Opens an existing regular file; does not follow links. EISDIR: a folder. ELOOP: a link. EINVAL or ENXIO: another
      * file that is not regular. */
     int (*open)(void *context, int folder, const char *name, bool writable);
-    /* Opens the lock file `name`, creates it if it does not exist, and locks it without waiting. If the file system has
-     * owners and modes, a new lock file can be opened only by its owner and by those other users who can write the
-     * file `data_name`. EWOULDBLOCK: somebody else holds the lock. EINVAL: the file is not an empty regular file, so it
-     * is not a lock file. */
-    int (*lock)(void *context, int folder, const char *name, const char *data_name);
-    /* The parts of `lock`. open_lock() opens the lock file, and creates it if it does not exist, unless `existing`.
-     * take_lock() locks it; with `wait`, until the lock is free or a signal interrupts the call (EINTR). Then
-     * is_named() must be asked whether it still is the lock file. */
+    /* open_lock() opens the lock file `name`, and creates it if it does not exist, unless `existing`. If the file
+     * system has owners and modes, a new lock file can be opened only by its owner and by those other users who can
+     * write the file `data_name`. EINVAL: the file is not an empty regular file, so it is not a lock file.
+     * take_lock() locks it; with `wait`, until the lock is free or a signal interrupts the call (EINTR). EWOULDBLOCK:
+     * somebody else holds the lock. Then is_named() must be asked whether it still is the lock file. */
     int (*open_lock)(void *context, int folder, const char *name, const char *data_name, bool existing);
     int (*take_lock)(void *context, int lock, bool wait);
     /* Returns 0 if the file `name`, which need not exist, may be written by its permissions, even if they do not matter

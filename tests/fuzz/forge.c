@@ -9,7 +9,7 @@
 
 #include "format/format.h"
 #include "fuzz/target.h"
-#include "file/store.h"
+#include "store_calls.h"
 
 static void write_file(const char *name, const void *bytes, size_t byte_count) {
     FILE *file = fopen(name, "wb");

@@ -15,7 +15,7 @@
 #include "core/hash.h"
 #include "format/format.h"
 #include "fuzz/prototypes.h"
-#include "file/store.h"
+#include "store_calls.h"
 #include "unit/memory_files.h"
 
 enum {

@@ -10,7 +10,7 @@
 #define _GNU_SOURCE
 
 #include "fuzz/blocks.h"
-#include "file/store.h"
+#include "store_calls.h"
 #include "unit/memory_files.h"
 
 enum {

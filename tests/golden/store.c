@@ -16,7 +16,7 @@
 #include "check.h"
 #include "folder.h"
 #include "golden/files.h"
-#include "file/store.h"
+#include "store_calls.h"
 
 #define KEPT FOLDER "store/seen.kith"
 #define JOURNAL "-journal"

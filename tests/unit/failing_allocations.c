@@ -8,7 +8,7 @@
 #define _FILE_OFFSET_BITS 64 /* readdir() for file systems with 64-bit inodes, on 32-bit processors, too */
 
 #include "check.h"
-#include "file/store.h"
+#include "store_calls.h"
 
 #include <dirent.h>
 

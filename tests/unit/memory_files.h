@@ -298,19 +298,6 @@ static inline int disk_open(void *context, int folder, const char *name, bool wr
     return file < 0 ? -1 : disk_handle(d, file);
 }
 
-static inline int disk_lock(void *context, int folder, const char *name, const char *beside) {
-    (void)folder, (void)name, (void)beside;
-    struct disk *d = context;
-    bool dying;
-    if (!disk_begin(d, DISK_LOCK, &dying))
-        return -1;
-    if (d->lock_handle >= 0) {
-        errno = EWOULDBLOCK;
-        return -1;
-    }
-    return d->lock_handle = disk_handle(d, DISK_LOCK_FILE);
-}
-
 /* There is one lock file, which always exists. */
 static inline int disk_open_lock(void *context, int folder, const char *name, const char *beside, bool existing) {
     (void)folder, (void)name, (void)beside, (void)existing;
@@ -581,7 +568,6 @@ static inline kithi_files disk_files(struct disk *d) {
         .context = d,
         .open_folder = disk_open_folder,
         .open = disk_open,
-        .lock = disk_lock,
         .open_lock = disk_open_lock,
         .take_lock = disk_take_lock,
         .may_write = disk_may_write,

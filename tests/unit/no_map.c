@@ -5,7 +5,7 @@
 #include "unit/small_filter.h"
 
 #include "folder.h"
-#include "file/store.h"
+#include "store_calls.h"
 #include "unit/memory.h"
 
 #define EACH_KIND_THAT_ADDS(variable)                                                                                  \

@@ -1,14 +1,14 @@
-/* Tests of callers that were compiled when a struct of kith/builder.h, file/store.h or kith/repair.h had fewer fields:
+/* Tests of callers that were compiled when a struct of kith/builder.h, kith/file.h or kith/repair.h had fewer fields:
  * only those are read and written. The contract checks test the structs of filters and tables. */
 #define _GNU_SOURCE
 
 #include <stddef.h>
 
 #include <kith/builder.h>
+#include <kith/file.h>
 #include <kith/repair.h>
 
 #include "check.h"
-#include "file/store.h"
 #include "core/mix.h"
 #include "folder.h"
 
@@ -50,23 +50,26 @@ TEST(missing_limits_of_a_build_are_0) {
     kith_filter_free(f);
 }
 
-TEST(only_the_callers_fields_of_the_info_of_a_store_are_written) {
+TEST(only_the_callers_fields_of_the_info_of_a_file_are_written) {
     struct folder folder = fresh_folder();
     kith_filter_spec spec = small_spec();
     kith_filter *f = NULL;
-    kithi_store *store = NULL;
+    kith_file *file = NULL;
     CHECK_OK(kith_filter_create(&spec, &f));
-    CHECK_OK(kithi_store_create(in(&folder, "x"), f, NULL, &store));
-    CHECK_OK(kithi_store_add(store, "key", 3, NULL));
-    kithi_store_info older;
+    CHECK_OK(kith_file_open(in(&folder, "x"), KITH_FILE_CREATE, NULL, &file));
+    CHECK_OK(kith_file_set_journal(file, true));
+    CHECK_OK(kith_file_replace(file, f));
+    CHECK_OK(kith_file_commit(file));
+    CHECK_OK(kith_file_add(file, "key", 3, NULL));
+    CHECK_OK(kith_file_commit(file));
+    kith_file_info older;
     memset(&older, GUARD, sizeof older);
-    older.struct_bytes = offsetof(kithi_store_info, generation);
-    CHECK_OK(kithi_store_info_of(store, &older));
-    CHECK_EQ_U64(older.struct_bytes, offsetof(kithi_store_info, generation));
-    CHECK(older.sequence == 1 && older.synced == 1 && older.snapshot_sequence == 0);
-    check_guard(&older, offsetof(kithi_store_info, generation), sizeof older);
-    CHECK_OK(kithi_store_close(store));
-    kith_filter_free(f);
+    older.struct_bytes = offsetof(kith_file_info, generation);
+    CHECK_OK(kith_file_info_of(file, &older));
+    CHECK_EQ_U64(older.struct_bytes, offsetof(kith_file_info, generation));
+    CHECK(older.has_journal && older.is_locked);
+    check_guard(&older, offsetof(kith_file_info, generation), sizeof older);
+    CHECK_OK(kith_file_close(file));
     remove_folder(&folder);
 }
 

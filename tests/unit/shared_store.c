@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "check.h"
-#include "file/store.h"
+#include "store_calls.h"
 #include "folder.h"
 
 enum { READERS = 8, KEYS = 400 };

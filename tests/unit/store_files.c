@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 
 #include "check.h"
-#include "file/store.h"
+#include "store_calls.h"
 #include "folder.h"
 #include "os/files.h"
 
@@ -73,6 +73,15 @@ TEST(a_journal_that_is_not_a_regular_file_is_none) {
     remove_folder(&f);
 }
 
+/* Opens and locks a lock file for the file "x". */
+static int locked(int folder, const char *name) {
+    int lock = FILES->open_lock(NULL, folder, name, "x", false);
+    if (lock < 0 || FILES->take_lock(NULL, lock, false) == 0)
+        return lock;
+    FILES->close(NULL, lock); /* keeps errno */
+    return -1;
+}
+
 TEST(only_an_empty_regular_file_is_a_lock) {
     struct folder f = fresh_folder();
     int folder = open_fresh(&f);
@@ -82,20 +91,20 @@ TEST(only_an_empty_regular_file_is_a_lock) {
     int unused = lowest_free_descriptor();
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         errno = 0;
-        CHECK(FILES->lock(NULL, folder, NAMES[i], "x") == -1);
+        CHECK(locked(folder, NAMES[i]) == -1);
         CHECK(errno == EINVAL);
         CHECK(lowest_free_descriptor() == unused);
     }
     CHECK(access(in(&f, "target"), F_OK) != 0); /* the link was not followed */
 
-    int lock = FILES->lock(NULL, folder, "lock", "x");
+    int lock = locked(folder, "lock");
     CHECK(lock >= 0);
-    CHECK(FILES->lock(NULL, folder, "lock", "x") == -1 && errno == EWOULDBLOCK);
+    CHECK(locked(folder, "lock") == -1 && errno == EWOULDBLOCK);
     FILES->close(NULL, lock);
-    lock = FILES->lock(NULL, folder, "lock", "x"); /* it exists now, and is free */
+    lock = locked(folder, "lock"); /* it exists now, and is free */
     CHECK(lock >= 0);
     FILES->close(NULL, lock);
-    CHECK(FILES->lock(NULL, -1, "lock", "x") == -1 && errno == EBADF);
+    CHECK(locked(-1, "lock") == -1 && errno == EBADF);
     (void)close(folder);
     remove_folder(&f);
 }

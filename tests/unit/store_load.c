@@ -5,7 +5,7 @@
 #include <kith/kith.h>
 
 #include "check.h"
-#include "file/store.h"
+#include "store_calls.h"
 #include "unit/memory.h"
 #include "unit/memory_files.h"
 

@@ -8,7 +8,7 @@
 #define KITH_TESTS_UNIT_STORE_MODEL_H
 
 #include "check.h"
-#include "file/store.h"
+#include "store_calls.h"
 #include "unit/memory_files.h"
 
 enum { MODEL_CALLS = 512, MODEL_DIGESTS = 1 << 18, MODEL_KEYS = 60 };

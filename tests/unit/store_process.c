@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 
 #include "check.h"
-#include "file/store.h"
+#include "store_calls.h"
 
 #include <signal.h>
 #include <stdatomic.h>

@@ -143,22 +143,6 @@ static void pause_ms(void *context, unsigned ms) {
     (void)nanosleep(&pause, NULL);
 }
 
-static int lock_file(void *context, int folder, const char *name, const char *data_name) {
-    for (;;) {
-        int lock = open_lock(context, folder, name, data_name, false);
-        if (lock < 0)
-            return -1;
-        if (take_lock(context, lock, false) != 0)
-            return fail(lock, errno);
-        int named = check_name(lock, folder, name);
-        if (named == 1)
-            return lock;
-        if (named < 0)
-            return fail(lock, errno);
-        (void)close(lock); /* somebody has removed the file that was just locked */
-    }
-}
-
 static int identify(void *context, int file, const char *name, kithi_file_id *id) {
     (void)context;
     return kithi_file_id_of(file, name, id) ? 0 : -1;
@@ -246,7 +230,6 @@ static int random_bytes(void *context, void *bytes, size_t byte_count) {
 const kithi_files kithi_files_system = {
     .open_folder = open_folder,
     .open = open_file,
-    .lock = lock_file,
     .open_lock = open_lock,
     .take_lock = take_lock,
     .may_write = may_write,

@@ -1,7 +1,7 @@
 /* Keys of damaged pages are not reported as lost; records of the journal are left out. */
 #include "fuzz/faults/faults.h"
 #include "handle/salvage.h"
-#include "file/store.h"
+#include "store_calls.h"
 
 kith_status __real_kithi_salvage_body(uint8_t *block, uint64_t block_bytes, uint64_t present, kithi_head *head,
                                       kithi_salvage *s);
