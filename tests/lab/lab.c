@@ -594,7 +594,7 @@ TEST(the_theory_document_contains_every_claim_with_its_code_and_note) {
     free(theory);
 }
 
-TEST(the_theory_document_derives_every_claim_in_steps) {
+TEST(the_theory_document_derives_every_claim_in_steps_and_marks_the_derivation) {
     char *theory = words_of("docs/theory.md");
     CHECK(theory != NULL);
     unsigned without = 0;
@@ -610,6 +610,8 @@ TEST(the_theory_document_derives_every_claim_in_steps) {
         const char *first = strstr(section, " 1. "), *second = first != NULL ? strstr(first, " 2. ") : NULL;
         if (second == NULL)
             fprintf(stderr, "docs/theory.md: no derivation in steps for %s\n", LAB_CLAIMS[i]->id);
+        if (strstr(section, "*lecture*") == NULL && strstr(section, "*advanced*") == NULL)
+            CHECK_FAIL("docs/theory.md: the derivation of %s is not marked", LAB_CLAIMS[i]->id);
         without += second == NULL;
         if (end != NULL)
             *end = ' ';
