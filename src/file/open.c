@@ -339,7 +339,7 @@ static kith_status check_access(kith_file *f) {
     if (errno != EACCES && errno != EPERM)
         return kithi_file_fail(f, kithi_status_from_errno(errno));
     return kithi_file_fail_with(f, KITH_E_PERMISSION, f->name,
-                                is_file ? "is read-only; to let kith replace it, run chmod +w"
+                                is_file ? "is read-only; to let kith replace it, its owner can run chmod +w"
                                         : "permission denied: its folder cannot be written");
 }
 

@@ -109,7 +109,7 @@ void filter_limit(kith_filter *filter, const arguments *a, uint64_t held) {
 
 noreturn void fail_growth(const arguments *a, const char *name) {
     value_text limit;
-    fail("%s: the filter has to grow to hold more keys, but the limit is %s of memory%s; raise --memory", name,
+    fail("%s: it has to grow to hold more keys, but the limit is %s of memory%s; raise --memory", name,
          text_of_size(a->memory, limit), a->memory_given ? "" : ", half of the machine's memory");
 }
 

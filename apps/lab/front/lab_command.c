@@ -176,7 +176,6 @@ static void require_report(const char *path) {
     case EEXIST:
         fail("%s: is a file, not a folder", path);
     case ENOENT:
-    case ENOTDIR:
         fail("%s: its parent folder does not exist", path);
     default:
         fail_errno(path);
