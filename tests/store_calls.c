@@ -149,6 +149,24 @@ kith_status kithi_store_convert(const char *path, const kithi_store_options *opt
 
 /* ---- keys ---- */
 
+kith_status kithi_store_add_many(kithi_store *s, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+    size_t added;
+    if (was_new != NULL && n != 0)
+        memset(was_new, 0, (n / 64 + (n % 64 != 0)) * sizeof *was_new);
+    kith_status status = kithi_store_operate(s, KITHI_RECORD_ADD, digests, n, was_new, &added);
+    if (done != NULL)
+        *done = added;
+    return status;
+}
+
+kith_status kithi_store_remove_many(kithi_store *s, const uint64_t *digests, size_t n, size_t *done) {
+    size_t removed;
+    kith_status status = kithi_store_operate(s, KITHI_RECORD_REMOVE, digests, n, NULL, &removed);
+    if (done != NULL)
+        *done = removed;
+    return status;
+}
+
 kith_status kithi_store_add_digest(kithi_store *s, uint64_t digest, bool *was_new) {
     uint64_t bit = 0;
     kith_status status = kithi_store_add_many(s, &digest, 1, &bit, NULL);

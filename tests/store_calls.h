@@ -28,6 +28,8 @@ kith_status kithi_store_add(kithi_store *s, const void *key, size_t key_bytes, b
 kith_status kithi_store_add_digest(kithi_store *s, uint64_t digest, bool *was_new);
 kith_status kithi_store_remove(kithi_store *s, const void *key, size_t key_bytes);
 kith_status kithi_store_remove_digest(kithi_store *s, uint64_t digest);
+kith_status kithi_store_add_many(kithi_store *s, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done);
+kith_status kithi_store_remove_many(kithi_store *s, const uint64_t *digests, size_t n, size_t *done);
 bool kithi_store_has(const kithi_store *s, const void *key, size_t key_bytes);
 
 /* As in kith_file_info; snapshot_bytes is the size of FILE. */

@@ -52,7 +52,6 @@ static kith_status change_many(kith_file *f, kithi_record_type type, const uint6
     kith_status status = writable(f);
     if (status != KITH_OK)
         return status;
-    bool adds = type == KITHI_RECORD_ADD;
     if (f->whole != NULL) {
         status = kithi_store_apply(f->whole, type, digests, n, was_new, done);
         f->is_changed |= *done > 0;
@@ -61,8 +60,7 @@ static kith_status change_many(kith_file *f, kithi_record_type type, const uint6
     if (kithi_store_writable(f->store) == KITH_OK)
         status = begin_operation(f);
     if (status == KITH_OK)
-        status = adds ? kithi_store_add_many(f->store, digests, n, was_new, done)
-                      : kithi_store_remove_many(f->store, digests, n, done);
+        status = kithi_store_operate(f->store, type, digests, n, was_new, done);
     return kithi_file_fail(f, status);
 }
 

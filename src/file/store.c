@@ -335,9 +335,9 @@ static kith_status withdraw(kithi_store *s, const kithi_position *start, kithi_r
     return status == KITH_OK ? KITH_OK : kithi_store_fail(s, status);
 }
 
-/* Adds or removes digests: the steps at the head of this file. */
-static kith_status operate(kithi_store *s, kithi_record_type type, const uint64_t *digests, size_t n, uint64_t *was_new,
-                           size_t *done) {
+kith_status kithi_store_operate(kithi_store *s, kithi_record_type type, const uint64_t *digests, size_t n,
+                                uint64_t *was_new, size_t *done) {
+    assert(s != NULL && (digests != NULL || n == 0));
     *done = 0;
     kith_status status = kithi_store_writable(s);
     uint32_t needed = type == KITHI_RECORD_ADD ? KITH_CAN_ADD : KITH_CAN_REMOVE;
@@ -363,26 +363,6 @@ static kith_status operate(kithi_store *s, kithi_record_type type, const uint64_
     int error = errno;
     (void)kithi_store_checkpoint_if_due(s);
     errno = error;
-    return status;
-}
-
-kith_status kithi_store_add_many(kithi_store *s, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
-    assert(s != NULL && (digests != NULL || n == 0));
-    size_t added;
-    if (was_new != NULL && n != 0)
-        memset(was_new, 0, (n / 64 + (n % 64 != 0)) * sizeof *was_new);
-    kith_status status = operate(s, KITHI_RECORD_ADD, digests, n, was_new, &added);
-    if (done != NULL)
-        *done = added;
-    return status;
-}
-
-kith_status kithi_store_remove_many(kithi_store *s, const uint64_t *digests, size_t n, size_t *done) {
-    assert(s != NULL && (digests != NULL || n == 0));
-    size_t removed;
-    kith_status status = operate(s, KITHI_RECORD_REMOVE, digests, n, NULL, &removed);
-    if (done != NULL)
-        *done = removed;
     return status;
 }
 

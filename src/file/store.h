@@ -181,8 +181,9 @@ kith_status kithi_store_fill(kithi_store *s, kith_filter *filter);
 kith_status kithi_store_open_fd(int snapshot, int journal, const kithi_store_options *options, kithi_store **store);
 kith_status kithi_store_close(kithi_store *s);
 
-kith_status kithi_store_add_many(kithi_store *s, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done);
-kith_status kithi_store_remove_many(kithi_store *s, const uint64_t *digests, size_t n, size_t *done);
+/* Adds or removes digests: the steps at the head of store.c. `was_new` and *done: see kithi_store_apply(). */
+kith_status kithi_store_operate(kithi_store *s, kithi_record_type type, const uint64_t *digests, size_t n,
+                                uint64_t *was_new, size_t *done);
 
 /* commit() and rollback() need an open batch (KITH_E_ARGUMENT). sync() must be outside of one (KITH_E_BUSY). */
 kith_status kithi_store_begin(kithi_store *s);

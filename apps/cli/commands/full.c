@@ -23,6 +23,7 @@
 
 #include <math.h>
 
+#include "cli/files/filters.h"
 #include "cli/output/report.h"
 #include "cli/values.h"
 
@@ -34,14 +35,6 @@ static kith_filter_stats stats_must(const kith_filter *filter) {
     if (status != KITH_OK)
         fail("%s", kith_status_text(status));
     return stats;
-}
-
-static kith_plan plan_must(const kith_filter *filter) {
-    kith_plan plan = KITH_PLAN_INIT;
-    kith_status status = kith_filter_plan_of(filter, &plan);
-    if (status != KITH_OK)
-        fail("%s", kith_status_text(status));
-    return plan;
 }
 
 double full_keys(const kith_filter *filter) {
@@ -71,13 +64,13 @@ typedef enum full_cause {
     FULL_GROWN,    /* a kind that grows has the maximum number of layers, and all of them are full */
 } full_cause;
 
-static full_cause because(const kith_filter *filter, uint64_t offered) {
+static full_cause because(const char *name, const kith_filter *filter, uint64_t offered) {
     uint32_t can = kith_filter_capabilities(filter);
     uint64_t capacity = kith_filter_capacity(filter);
     bool grows = (can & KITH_CAN_GROW) != 0;
     if (kith_filter_count(filter) >= capacity)
         return grows ? FULL_GROWN : FULL_OVERFLOW;
-    unsigned hashes = plan_must(filter).hashes;
+    unsigned hashes = plan_must(name, filter).hashes;
     if (hashes == 0)
         return grows ? FULL_GROWN : FULL_CROWDED;
     /* Kinds that store copies count every key, so below the capacity there are not too many keys. */
@@ -96,7 +89,7 @@ void fail_static(const char *name) {
 }
 
 void fail_full(const char *name, const kith_filter *filter, uint64_t offered) {
-    full_cause cause = because(filter, offered);
+    full_cause cause = because(name, filter, offered);
     value_text count, capacity, keys;
     text_of_keys(kith_filter_count(filter), count);
     if (cause == FULL_OVERFLOW)

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "cli/files/filters.h"
 #include "cli/input/recipe.h"
 #include "cli/output/report.h"
 #include "cli/values.h"
@@ -28,10 +29,7 @@ static void check_capacity(const arguments *a, const kith_filter *state) {
 }
 
 static void check_rate(const arguments *a, const kith_filter *state) {
-    kith_plan plan = KITH_PLAN_INIT;
-    kith_status status = kith_filter_plan_of(state, &plan);
-    if (status != KITH_OK)
-        fail_status(a->state, status);
+    kith_plan plan = plan_must(a->state, state);
     value_text has, wanted;
     if (a->rate != 0 && plan.rate > a->rate * (1 + 1e-9))
         fail("%s: it was created with a rate of %s, not %s; use another file for a lower rate", a->state,

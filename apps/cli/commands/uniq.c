@@ -33,6 +33,7 @@
 #include "cli/commands/choose.h"
 #include "cli/commands.h"
 #include "cli/input/feed.h"
+#include "cli/files/filters.h"
 #include "cli/files/opened.h"
 #include "cli/commands/full.h"
 #include "cli/input/key.h"
@@ -259,16 +260,6 @@ static void begin_exact(work *w, arguments *a) {
 }
 
 /* ---- a filter ---- */
-
-/* The promised rate and the size of a filter. The statistics have both as well, but computing them reads the whole
- * filter: for 20 million keys at a rate of 1e-6 this took longer than the lines themselves. */
-static kith_plan plan_must(const kith_filter *filter, const char *name) {
-    kith_plan plan = KITH_PLAN_INIT;
-    kith_status status = kith_filter_plan_of(filter, &plan);
-    if (status != KITH_OK)
-        fail_status(name, status);
-    return plan;
-}
 
 static noreturn void fail_too_many(const work *w, const kith_filter *filter) {
     fail_full(w->filter_name, filter, w->is_first ? w->lines_in : UINT64_MAX);
@@ -506,7 +497,7 @@ static void begin_filter(work *w, arguments *a) {
     }
     if (w->is_first && a->state != NULL)
         state_begin(&w->state, w->filter.own);
-    kith_plan plan = plan_must(in(&w->filter), w->filter_name);
+    kith_plan plan = plan_must(w->filter_name, in(&w->filter));
     memory_check(a, plan.file_bytes * (1 + a->duplicates), w->filter_name);
     bool grows = (kith_filter_capabilities(in(&w->filter)) & KITH_CAN_GROW) != 0;
     uint64_t share = grows ? feed_share(a) : feed_left(a, plan.file_bytes * (1 + a->duplicates));
@@ -571,7 +562,7 @@ static void begin_drop(work *w) {
     recipe_require(w->a->drop, filter_of(&w->drop), &w->a->shape);
     value_text rate;
     note("a line whose key is not in %s may be dropped, with probability %s at most", w->a->drop,
-         text_of_rate(plan_must(filter_of(&w->drop), w->a->drop).rate, rate));
+         text_of_rate(plan_must(w->a->drop, filter_of(&w->drop)).rate, rate));
 }
 
 static void pass(work *w, const input_record *records, const uint64_t *digests, size_t n) {

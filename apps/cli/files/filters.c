@@ -40,23 +40,24 @@ static bool key_of_hex(const char *digits, uint8_t *key) {
     return true;
 }
 
-static void key_read(const char *path, uint8_t *key) {
-    char bytes[2 * KITH_HASH_KEY_BYTES + 3]; /* hex digits, CR LF, and one more to detect a longer file */
+size_t read_start(const char *path, char *bytes, size_t byte_count) {
     int fd = open_fully(path, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         fail_errno(path);
     size_t used = 0;
-    while (used < sizeof bytes) {
-        ssize_t got = read(fd, bytes + used, sizeof bytes - used);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
+    for (ssize_t got = 1; used < byte_count && got != 0;) {
+        got = read(fd, bytes + used, byte_count - used);
+        if (got < 0 && errno != EINTR)
             fail_errno(path);
-        if (got == 0)
-            break;
-        used += (size_t)got;
+        used += got > 0 ? (size_t)got : 0;
     }
     (void)close(fd);
+    return used;
+}
+
+static void key_read(const char *path, uint8_t *key) {
+    char bytes[2 * KITH_HASH_KEY_BYTES + 3]; /* hex digits, CR LF, and one more to detect a longer file */
+    size_t used = read_start(path, bytes, sizeof bytes);
     if (used == KITH_HASH_KEY_BYTES) {
         memcpy(key, bytes, KITH_HASH_KEY_BYTES);
         return;
@@ -119,11 +120,12 @@ static const char *hash_name(kith_hash_id id) {
     return id == KITH_HASH_SIPHASH ? "keyed (siphash)" : "xxh3";
 }
 
-static void plan_must(const char *path, const kith_filter *filter, kith_plan *plan) {
-    *plan = (kith_plan)KITH_PLAN_INIT;
-    kith_status status = kith_filter_plan_of(filter, plan);
+kith_plan plan_must(const char *path, const kith_filter *filter) {
+    kith_plan plan = KITH_PLAN_INIT;
+    kith_status status = kith_filter_plan_of(filter, &plan);
     if (status != KITH_OK)
         fail_status(path, status);
+    return plan;
 }
 
 void filters_check_alike(const char *verb, uint32_t capability, const char *path_a, const kith_filter *a,
@@ -149,9 +151,7 @@ void filters_check_alike(const char *verb, uint32_t capability, const char *path
     if (hash_a.seed != hash_b.seed)
         fail("cannot %s %s and %s: their seeds are %llu and %llu", verb, path_a, path_b,
              (unsigned long long)hash_a.seed, (unsigned long long)hash_b.seed);
-    kith_plan plan_a, plan_b;
-    plan_must(path_a, a, &plan_a);
-    plan_must(path_b, b, &plan_b);
+    kith_plan plan_a = plan_must(path_a, a), plan_b = plan_must(path_b, b);
     value_text text_a, text_b;
     if (plan_a.capacity != plan_b.capacity)
         fail("cannot %s %s and %s: their capacities are %s and %s keys (kith build --like makes them equal)", verb,

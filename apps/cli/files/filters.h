@@ -12,6 +12,9 @@
 /* Returns the hash that --seed, --untrusted and --key-file select. */
 kith_hash hash_asked(const arguments *a);
 
+/* Reads at most the first byte_count bytes of a file, and returns how many there are. */
+size_t read_start(const char *path, char *bytes, size_t byte_count);
+
 typedef char reason_text[512];
 
 /* Returns whether `needed` bytes are within the memory limit. If not, `reason` is what to say after the name of the
@@ -26,6 +29,10 @@ void filter_limit(kith_filter *filter, const arguments *a, uint64_t held);
 
 /* Ends the tool after an add returned KITH_E_TOO_LARGE, because the filter would have grown beyond that limit. */
 noreturn void fail_growth(const arguments *a, const char *name);
+
+/* Returns the plan of a filter: its rate and size. Unlike the statistics, which have both as well, it does not read the
+ * body. */
+kith_plan plan_must(const char *path, const kith_filter *filter);
 
 /* Ends the tool unless two filters can be combined by a command that needs `capability`. The error names the first
  * difference. */

@@ -16,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/files/filters.h"
 #include "cli/server/scan.h"
 #include "cli/output/report.h"
-#include "cli/uninterrupted.h"
 #include "cli/values.h"
 
 enum { TIMEOUT_DEFAULT = 30, PASSWORD_BYTES_MAX = 4096 };
@@ -27,22 +27,8 @@ enum { TIMEOUT_DEFAULT = 30, PASSWORD_BYTES_MAX = 4096 };
 
 /* Returns the first line of the file. */
 static char *password_of_file(const char *path) {
-    int fd = open_fully(path, O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0)
-        fail_errno(path);
     char *text = allocate(PASSWORD_BYTES_MAX + 1);
-    size_t used = 0;
-    while (used < PASSWORD_BYTES_MAX) {
-        ssize_t got = read(fd, text + used, PASSWORD_BYTES_MAX - used);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            fail_errno(path);
-        if (got == 0)
-            break;
-        used += (size_t)got;
-    }
-    (void)close(fd);
+    size_t used = read_start(path, text, PASSWORD_BYTES_MAX);
     text[used] = '\0';
     text[strcspn(text, "\r\n")] = '\0';
     if (*text == '\0')
