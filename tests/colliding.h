@@ -43,7 +43,7 @@ static inline kith_status colliding_plans(const char *kind, uint64_t capacity, d
         return status;
     for (unsigned i = 0; i < COLLIDING_PLANS; i++) {
         head = first;
-        if (i > 0 && kithi_plan_again(&spec, &first, i, &head) != KITH_OK)
+        if (i > 0 && kithi_plan_again(&spec, &first, i, UINT64_MAX, &head) != KITH_OK)
             head = first;
         plans[i] = strcmp(kind, "fuse") == 0 ? kithi_fuse_decode(&head) : kithi_ribbon_decode(&head);
     }
@@ -63,7 +63,7 @@ static inline bool colliding_in_all(const kithi_geometry *plans, uint64_t one, u
     return true;
 }
 
-/* Two digests that belong to the same shard and collide with this seed. Hashes that differ in one bit only are enough:
+/* Two digests that belong to the first shard and collide with this seed. Hashes that differ in one bit only are enough:
  * one that neither the cells nor the first bits of the first cell depend on. */
 static inline void colliding_fuse_pair(const kithi_geometry *plans, uint64_t seed, uint64_t *random, uint64_t pair[2]) {
     for (;;) {
@@ -72,8 +72,9 @@ static inline void colliding_fuse_pair(const kithi_geometry *plans, uint64_t see
             uint64_t other = hash ^ UINT64_C(1) << bit;
             pair[0] = kithi_unmix(hash) - seed;
             pair[1] = kithi_unmix(other) - seed;
-            bool same_shard = kithi_mulhi(pair[0], plans->fuse.shards) == kithi_mulhi(pair[1], plans->fuse.shards);
-            if (same_shard && colliding_in_all(plans, hash, other))
+            uint64_t shards = plans->fuse.shards;
+            bool first_shard = kithi_mulhi(pair[0], shards) == 0 && kithi_mulhi(pair[1], shards) == 0;
+            if (first_shard && colliding_in_all(plans, hash, other))
                 return;
         }
     }

@@ -57,6 +57,7 @@ typedef struct build_job {
     unsigned attempt;        /* kithi_request.attempt of its plan */
     kithi_geometry geometry; /* of the filter */
     uint64_t regions;
+    uint64_t largest;             /* number of digests of the largest region; UINT64_MAX if they were not counted */
     _Atomic uint64_t next_region; /* the first region that no thread has taken yet */
     _Atomic uint64_t done;        /* in memory: digests of the regions that are built */
     size_t count;                 /* number of digests; of distinct ones after repeats were dropped */
@@ -178,18 +179,22 @@ static void trim_if_needed(build_job *job, const kithi_kind *kind, uint64_t capa
     }
 }
 
+static uint64_t largest_region(const build_job *job) {
+    size_t largest = 0;
+    for (uint64_t r = 0; r < job->regions; r++) {
+        size_t n = region_start(job, r + 1) - region_start(job, r);
+        largest = n > largest ? n : largest;
+    }
+    return largest;
+}
+
 /* Sets *threads to the number of threads that may build regions. Returns false if the digests should be moved to disk
  * first. That is the case if all of this is true: one thread would exceed the memory limit, the digests are not
  * borrowed, and a build from disk would hold fewer digests in memory. Such a build is assumed to hold the digests of
  * one region: as many as the largest region has, or capacity / regions if that is more. A build from memory holds as
  * many digests as the collected array and its sorted copy have space for. */
 static bool fits_in_memory(const build_job *job, const kithi_kind *kind, uint64_t capacity, unsigned *threads) {
-    size_t largest = 0;
-    for (uint64_t r = 0; r < job->regions; r++) {
-        size_t n = region_start(job, r + 1) - region_start(job, r);
-        largest = n > largest ? n : largest;
-    }
-    uint64_t held = held_bytes(job), each = kind->build.bytes(&job->geometry, largest);
+    uint64_t largest = job->largest, held = held_bytes(job), each = kind->build.bytes(&job->geometry, (size_t)largest);
     *threads = threads_within_limit(job->c, held, each);
     bool exceeds = each > job->c->memory_bytes || held > job->c->memory_bytes - each;
     uint64_t one_region = capacity / job->regions > largest ? capacity / job->regions : largest;
@@ -263,14 +268,16 @@ static void build_unit(void *context, unsigned thread) {
         fail(job, status);
 }
 
-/* Returns how many units can be built at the same time within the memory limit. */
-static unsigned threads_on_disk(const build_job *job, const kithi_kind *kind) {
-    uint64_t most = 1;
+/* Returns how many units can be built at the same time within the memory limit. Sets job->largest. */
+static unsigned threads_on_disk(build_job *job, const kithi_kind *kind) {
+    uint64_t most = 1, largest = 0;
     for (uint64_t unit = 0; unit < unit_count(job); unit++) {
         unit_parts u = parts_of_unit(job, unit);
         uint64_t bytes = u.bytes + kind->build.bytes(&job->geometry, u.keys);
         most = bytes > most ? bytes : most;
+        largest = u.keys > largest ? u.keys : largest;
     }
+    job->largest = unit_count(job) == job->regions ? largest : UINT64_MAX;
     return threads_within_limit(job->c, 0, most);
 }
 
@@ -305,6 +312,7 @@ static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, c
         if (job->sorted == NULL)
             trim_if_needed(job, kind, head->capacity);
         status = sort_by_region(job);
+        job->largest = status == KITH_OK ? largest_region(job) : UINT64_MAX;
         job->must_spill = status == KITH_OK && !fits_in_memory(job, kind, head->capacity, &threads);
     }
     if (job->must_spill)
@@ -347,7 +355,7 @@ static kith_status plan_and_build(build_job *job, const kith_filter_spec *given,
     status = build_attempt(job, &spec, &first);
     bool too_large = false;
     while (status == KITH_E_FULL && ++job->attempt <= KITHI_LAST_ATTEMPT) {
-        kith_status planned = kithi_plan_again(&spec, &first, job->attempt, &head);
+        kith_status planned = kithi_plan_again(&spec, &first, job->attempt, job->largest, &head);
         too_large |= planned == KITH_E_TOO_LARGE || planned == KITH_E_ADDRESS;
         if (planned == KITH_OK)
             status = build_attempt(job, &spec, &head);

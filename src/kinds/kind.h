@@ -38,6 +38,8 @@ typedef struct kithi_request {
                                 layers: see kithi_kind_options_read() in registry.h */
     unsigned attempt;        /* 0, or the number of the attempt at a build if those before it have failed with
                                 KITH_E_FULL */
+    uint64_t largest;        /* in later attempts: the digests of the largest region in the one before, or UINT64_MAX
+                                if they were not counted */
     bool is_public;          /* the hash has no secret key, so others can choose keys that crowd parts of the filter */
 } kithi_request;
 

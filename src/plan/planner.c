@@ -330,7 +330,7 @@ kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head) {
     return KITH_OK;
 }
 
-kith_status kithi_plan_again(const kith_filter_spec *spec, const kithi_head *first, unsigned attempt,
+kith_status kithi_plan_again(const kith_filter_spec *spec, const kithi_head *first, unsigned attempt, uint64_t largest,
                              kithi_head *head) {
     const kithi_kind *kind = kithi_kind_by_id(first->kind_id);
     uint64_t options[KITHI_OPTIONS_MAX];
@@ -338,7 +338,8 @@ kith_status kithi_plan_again(const kith_filter_spec *spec, const kithi_head *fir
     kith_status status = kithi_kind_options_read(kind, spec->options, options);
     if (status != KITH_OK)
         return status;
-    kithi_request request = {first->capacity, first->rate, options, attempt, first->hash.id != KITH_HASH_SIPHASH};
+    kithi_request request = {first->capacity, first->rate, options,
+                             attempt,         largest,     first->hash.id != KITH_HASH_SIPHASH};
     status = kithi_plan(kind, &request, head, &shape);
     if (status != KITH_OK)
         return status;

@@ -17,9 +17,10 @@ kith_status kithi_spec_read(const kith_filter_spec *given, kith_filter_spec *spe
 kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head);
 
 /* Plans the same filter again for build attempt 1, 2, …, after KITH_E_FULL from the build of a static kind (kind.h).
- * `first` is the plan of attempt 0; its kind, capacity, rate, hash, recipe and size of notes are kept. Returns
- * KITH_E_FULL if the kind makes no such attempt, and KITH_E_TOO_LARGE also if the filter would exceed spec->bytes or
- * spec->max_bytes. */
-kith_status kithi_plan_again(const kith_filter_spec *spec, const kithi_head *first, unsigned attempt, kithi_head *head);
+ * `first` is the plan of attempt 0; its kind, capacity, rate, hash, recipe and size of notes are kept. `largest` is
+ * that of kithi_request. Returns KITH_E_FULL if the kind makes no such attempt, and KITH_E_TOO_LARGE also if the filter
+ * would exceed spec->bytes or spec->max_bytes. */
+kith_status kithi_plan_again(const kith_filter_spec *spec, const kithi_head *first, unsigned attempt, uint64_t largest,
+                             kithi_head *head);
 
 #endif

@@ -349,8 +349,8 @@ static kithi_expectation verb_plan_expects_too_high_a_rate(const kithi_head *hea
 }
 /* Plans for twice as many keys as requested, so the actual rate is lower than the plan says. */
 static kith_status choose_for_double(const kithi_request *request, kithi_head *head) {
-    kithi_request doubled = {request->capacity * 2, request->rate, request->options, request->attempt,
-                             request->is_public};
+    kithi_request doubled = *request;
+    doubled.capacity *= 2;
     return truth_of_id(head->kind_id)->plan.choose(&doubled, head);
 }
 static void plant_plan_expects_too_high_a_rate(kithi_kind *kind) {
@@ -363,14 +363,15 @@ static kith_status choose_by_the_mean(const kithi_request *request, kithi_head *
     const kithi_kind *kind = truth_of_id(head->kind_id);
     double low = request->rate, high = 1; /* rates that give too many cells, and too few */
     for (unsigned i = 0; i < 40; i++) {
-        kithi_request trial = {request->capacity, sqrt(low * high), request->options, request->attempt,
-                               request->is_public};
+        kithi_request trial = *request;
+        trial.rate = sqrt(low * high);
         kith_status status = kind->plan.choose(&trial, head);
         if (status != KITH_OK)
             return status;
         *(kind->plan.expect(head, request->capacity).rate <= request->rate ? &low : &high) = trial.rate;
     }
-    kithi_request mean = {request->capacity, low, request->options, request->attempt, request->is_public};
+    kithi_request mean = *request;
+    mean.rate = low;
     return kind->plan.choose(&mean, head);
 }
 static void plant_sizes_keep_the_rate_only_on_average(kithi_kind *kind) {

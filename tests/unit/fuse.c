@@ -209,7 +209,7 @@ TEST(a_later_attempt_has_more_cells_and_at_last_a_single_shard) {
     const kithi_kind *kind = kithi_kind_by_id(head[0].kind_id);
     CHECK_EQ_U64(regions_of(&head[0]), 8);
     for (unsigned attempt = 1; attempt < LENGTH(head); attempt++) {
-        CHECK_OK(kithi_plan_again(&spec, &head[0], attempt, &head[attempt]));
+        CHECK_OK(kithi_plan_again(&spec, &head[0], attempt, UINT64_MAX, &head[attempt]));
         CHECK(head[attempt].capacity == head[0].capacity && head[attempt].rate == head[0].rate);
         CHECK_EQ_U64(regions_of(&head[attempt]), attempt < 2 ? 8 : 1);
         CHECK(attempt == 2 || head[attempt].body_bytes > head[attempt - 1].body_bytes);
@@ -217,9 +217,15 @@ TEST(a_later_attempt_has_more_cells_and_at_last_a_single_shard) {
                             odd = kind->lookup->decode(&head[attempt]).fuse;
         CHECK(attempt % 2 == 0 || odd.segment_cells == 8 * even.segment_cells);
     }
-    CHECK_STATUS(kithi_plan_again(&spec, &head[0], 4, &head[1]), KITH_E_FULL);
+    CHECK_STATUS(kithi_plan_again(&spec, &head[0], 4, UINT64_MAX, &head[1]), KITH_E_FULL);
+    /* A single shard only if a shard had more keys than planned: the mean and six standard deviations. */
+    for (unsigned attempt = 1; attempt < LENGTH(head); attempt++) {
+        CHECK_STATUS(kithi_plan_again(&spec, &head[0], attempt, 1256709, &head[attempt]),
+                     attempt == 1 ? KITH_OK : KITH_E_FULL);
+        CHECK_OK(kithi_plan_again(&spec, &head[0], attempt, 1256710, &head[attempt]));
+    }
     spec.max_bytes = head[0].body_bytes + 100000;
-    CHECK_STATUS(kithi_plan_again(&spec, &head[0], 3, &head[3]), KITH_E_TOO_LARGE);
+    CHECK_STATUS(kithi_plan_again(&spec, &head[0], 3, UINT64_MAX, &head[3]), KITH_E_TOO_LARGE);
 }
 
 /* The more keys, the fewer seeds are tried, and the more attempts there are: fuse_build.c. */
@@ -231,7 +237,7 @@ TEST(a_single_shard_has_another_attempt_only_if_it_is_large) {
         spec.capacity = KITHI_FUSE_LARGE_KEYS - 1 + large;
         CHECK_OK(kithi_plan_spec(&spec, &first));
         for (unsigned attempt = 1; attempt < 5; attempt++)
-            CHECK_STATUS(kithi_plan_again(&spec, &first, attempt, &again),
+            CHECK_STATUS(kithi_plan_again(&spec, &first, attempt, UINT64_MAX, &again),
                          large == 1 && attempt == 1 ? KITH_OK : KITH_E_FULL);
     }
 }

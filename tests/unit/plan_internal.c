@@ -69,7 +69,7 @@ TEST(a_plan_for_another_attempt_keeps_what_the_caller_chose_and_the_limits) {
     kithi_head first = head_of(&spec);
     first.hash.seed = 99;
     CHECK_OK(plan_of(&spec, &plan));
-    CHECK_OK(kithi_plan_again(&spec, &first, 1, &again));
+    CHECK_OK(kithi_plan_again(&spec, &first, 1, UINT64_MAX, &again));
     CHECK(again.kind_id == first.kind_id && again.capacity == KEYS && again.rate == .01 && again.hash.seed == 99);
     CHECK(again.recipe == 7 && again.notes_bytes == first.notes_bytes && first.notes_bytes > 0);
     CHECK(again.body_bytes > first.body_bytes); /* more space than before */
@@ -79,17 +79,17 @@ TEST(a_plan_for_another_attempt_keeps_what_the_caller_chose_and_the_limits) {
         kith_filter_spec limited = spec;
         uint64_t *limit = which == 0 ? &limited.bytes : &limited.max_bytes;
         *limit = more;
-        CHECK_OK(kithi_plan_again(&limited, &first, 1, &again));
+        CHECK_OK(kithi_plan_again(&limited, &first, 1, UINT64_MAX, &again));
         *limit = more - 1;
-        CHECK_STATUS(kithi_plan_again(&limited, &first, 1, &again), KITH_E_TOO_LARGE);
+        CHECK_STATUS(kithi_plan_again(&limited, &first, 1, UINT64_MAX, &again), KITH_E_TOO_LARGE);
     }
     first.capacity = 0;
-    CHECK_STATUS(kithi_plan_again(&spec, &first, 1, &again), KITH_E_CAPACITY);
+    CHECK_STATUS(kithi_plan_again(&spec, &first, 1, UINT64_MAX, &again), KITH_E_CAPACITY);
     first.capacity = 1000;
-    CHECK_STATUS(kithi_plan_again(&spec, &first, 1, &again), KITH_E_FULL);
+    CHECK_STATUS(kithi_plan_again(&spec, &first, 1, UINT64_MAX, &again), KITH_E_FULL);
     first.capacity = KEYS;
     spec.options = "arity=5";
-    CHECK_STATUS(kithi_plan_again(&spec, &first, 1, &again), KITH_E_OPTION_VALUE);
+    CHECK_STATUS(kithi_plan_again(&spec, &first, 1, UINT64_MAX, &again), KITH_E_OPTION_VALUE);
 }
 
 /* The notes are part of the file, so they count towards its limits. */

@@ -88,15 +88,15 @@ TEST(a_later_attempt_has_more_slots_and_at_last_a_stash_for_all_keys) {
     const kithi_kind *kind = kithi_kind_by_id(head[0].kind_id);
     CHECK_EQ_U64(regions_of(&head[0]), 8);
     for (unsigned attempt = 1; attempt < LENGTH(head); attempt++) {
-        CHECK_OK(kithi_plan_again(&spec, &head[0], attempt, &head[attempt]));
+        CHECK_OK(kithi_plan_again(&spec, &head[0], attempt, UINT64_MAX, &head[attempt]));
         CHECK(head[attempt].capacity == head[0].capacity && head[attempt].rate == head[0].rate);
         CHECK_EQ_U64(regions_of(&head[attempt]), attempt < 2 ? 8 : 1);
         CHECK(attempt == 2 || head[attempt].body_bytes > head[attempt - 1].body_bytes);
         CHECK_EQ_U64(kind->lookup->decode(&head[attempt]).ribbon.stash, attempt < 3 ? 5 : given.capacity);
     }
-    CHECK_STATUS(kithi_plan_again(&spec, &head[0], 4, &head[1]), KITH_E_FULL);
+    CHECK_STATUS(kithi_plan_again(&spec, &head[0], 4, UINT64_MAX, &head[1]), KITH_E_FULL);
     spec.max_bytes = head[0].body_bytes + 100000;
-    CHECK_STATUS(kithi_plan_again(&spec, &head[0], 3, &head[3]), KITH_E_TOO_LARGE);
+    CHECK_STATUS(kithi_plan_again(&spec, &head[0], 3, UINT64_MAX, &head[3]), KITH_E_TOO_LARGE);
 }
 
 /* A shard with more digests than cells, and one with two equal digests: neither changes a byte. */

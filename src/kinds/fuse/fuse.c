@@ -32,7 +32,8 @@
  *     attempt 3    like attempt 1, but with a single shard for all keys
  *
  * Attempts 2 and 3 are for digests that are not hashes: if there are several shards, all of these digests may belong to
- * the same one. A single shard can be built from any distinct digests, because their hashes (kithi_fuse_hash) are
+ * the same one. They are made only if a shard had more keys than planned: otherwise a single shard would fail as often,
+ * and take longer. A single shard can be built from any distinct digests, because their hashes (kithi_fuse_hash) are
  * distinct, too, and depend on the seed. A filter that has a single shard in attempt 0 has no attempts 2 and 3; if it
  * is not large, it has no attempt 1 either, because more seeds are tried in attempt 0.
  *
@@ -87,17 +88,18 @@ static void choose_segments(double n, bool retry, kithi_fuse_geometry *g) {
     g->segments = all_segments > g->arity ? all_segments - (g->arity - 1) : 1;
 }
 
-/* The number of keys that each shard must have cells for. */
+/* The most keys that a shard has, if the digests are hashes. */
 static double shard_keys(const kithi_request *request, uint64_t shards) {
     double mean = (double)request->capacity / (double)shards;
-    double keys = shards == 1 ? mean : ceil(mean + SPREAD * sqrt(mean));
-    return KITHI_FUSE_IS_RETRY(request->attempt) ? ceil(keys * 9 / 8) : keys;
+    return shards == 1 ? mean : ceil(mean + SPREAD * sqrt(mean));
 }
 
 /* Returns whether this attempt is made, for a filter that has `shards` shards in attempt 0. */
 static bool is_made(const kithi_request *request, uint64_t shards) {
     if (shards == 1)
         return request->attempt == 0 || (request->attempt == 1 && request->capacity >= KITHI_FUSE_LARGE_KEYS);
+    if (request->attempt >= FIRST_UNSHARDED && (double)request->largest <= shard_keys(request, shards))
+        return false;
     return request->attempt <= KITHI_LAST_ATTEMPT;
 }
 
@@ -120,6 +122,8 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     if (request->attempt >= FIRST_UNSHARDED)
         g.shards = 1;
     double keys = shard_keys(request, g.shards);
+    if (KITHI_FUSE_IS_RETRY(request->attempt))
+        keys = ceil(keys * 9 / 8);
     if (keys > 0.8 * (double)KITHI_FUSE_SHARD_CELLS_LIMIT) /* there are 1.125 cells per key */
         return KITH_E_TOO_LARGE;
     choose_segments(keys, KITHI_FUSE_IS_RETRY(request->attempt), &g);
