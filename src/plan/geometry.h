@@ -52,10 +52,11 @@ typedef struct kithi_cf_geometry {
     uint64_t slot_bits;
     uint64_t half; /* half the number of places in a region: this many have an even number, and as many an odd one */
     uint64_t regions;
-    uint64_t bucket_slots; /* slots per bucket. This and the next two: cuckoo only */
+    uint64_t bucket_slots; /* slots per bucket. This, the next two and `start`: cuckoo only */
     uint64_t alternate;    /* how the other bucket is computed, see kinds/cuckoo/cuckoo.c */
     uint64_t kicks;        /* how many entries a random walk may move; 0: breadth-first search */
     uint64_t stash;        /* entries that the stash of a region has space for */
+    uint64_t start;        /* 1 if a random walk starts in the first bucket of the key, 0 if in a random one */
     /* These follow from the parameters. */
     uint64_t places;          /* number of places in a region */
     uint64_t bucket_shift;    /* log2 of bucket_slots; 0 for windows */

@@ -29,6 +29,7 @@ uint64_t regions_body_bytes(const filter *f) {
         require(p[4] == 0 || (p[4] <= 2 && power_of_two(p[1])), "alternate out of range");
         require(p[4] != 2 || p[2] == 1, "more than one region with alternate 2");
         require(p[5] == 0 || (p[5] >= 50 && p[5] <= 10000), "max out of range");
+        require(p[7] <= (p[5] != 0), "start out of range");
     } else {
         require(p[0] >= 3 && p[0] <= 32, "slot_bits out of range");
         require(p[1] >= 1 && p[1] <= most / 2 - 1, "P out of range");

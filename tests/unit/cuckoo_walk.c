@@ -1,6 +1,7 @@
 /* Tests alternate=xor and insert=walk of the filter `cuckoo`: the rules of the original paper (Fan et al., 2014). */
 #include <math.h>
 
+#include <kith/inspect.h>
 #include <kith/kith.h>
 
 #include "check.h"
@@ -168,6 +169,101 @@ TEST(a_failed_walk_leaves_every_byte_as_it_was) {
             expect_failed_walks_to_change_nothing(b, alternate, 50);
             expect_failed_walks_to_change_nothing(b, alternate, 501);
         }
+}
+
+/* ---- where a walk starts ---- */
+
+/* The slots of a digest's first bucket, then those of the other one. */
+typedef struct looked {
+    uint64_t slot[16], holds[16];
+    unsigned count, full;
+} looked;
+
+static void note(void *context, uint64_t slot, uint64_t holds, uint64_t wanted) {
+    looked *at = context;
+    (void)wanted;
+    CHECK(at->count < 16);
+    at->slot[at->count] = slot;
+    at->holds[at->count++] = holds;
+    at->full += holds != 0;
+}
+
+static bool changed(const kith_filter *f, const looked *at, unsigned first, unsigned end) {
+    bool any = false;
+    for (unsigned i = first; i < end; i++)
+        any |= kith_filter_cell(f, at->slot[i]) != at->holds[i];
+    return any;
+}
+
+/* Counts the buckets that walks change, at loads of 0.75 to 0.85, where most walks are short. A walk that starts in a
+ * bucket changes it, unless it comes back and leaves what was there. */
+static void walks_from(uint64_t start, unsigned *walks, unsigned *first, unsigned *other) {
+    enum { SLOTS = 16384, B = 4 };
+    laid l;
+    kithi_prng prng = {start + 1};
+    lay(&l, SLOTS, B, 16, 0, 500);
+    l.filter.geometry.cf.start = start;
+    for (unsigned i = 0; i < SLOTS * 85 / 100; i++) {
+        uint64_t digest = kithi_prng_next(&prng);
+        looked at = {.count = 0};
+        (void)kith_filter_look(&l.filter, digest, note, &at);
+        CHECK_OK(kith_filter_add_digest(&l.filter, digest, NULL));
+        if (i < SLOTS * 3 / 4 || at.count < 2 * B || at.full < 2 * B)
+            continue;
+        ++*walks;
+        *first += changed(&l.filter, &at, 0, B);
+        *other += changed(&l.filter, &at, B, 2 * B);
+    }
+    unlay(&l);
+}
+
+TEST(start_names_the_bucket_in_which_a_walk_begins) {
+    unsigned walks[2] = {0}, first[2] = {0}, other[2] = {0};
+    for (unsigned start = 0; start < 2; start++) {
+        walks_from(start, &walks[start], &first[start], &other[start]);
+        printf("start = %u: of %u walks, %u change the first bucket and %u the other one\n", start, walks[start],
+               first[start], other[start]);
+        CHECK(walks[start] > 100);
+    }
+    CHECK(first[0] > walks[0] / 3 && first[0] < walks[0] * 2 / 3 && other[0] > walks[0] / 3);
+    CHECK(first[1] == walks[1] && other[1] < walks[1] / 10);
+}
+
+TEST(start_is_an_option_of_walks_only) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    kith_plan plan = KITH_PLAN_INIT;
+    spec.kind = "cuckoo";
+    spec.capacity = 1000;
+    spec.rate = 0.01;
+    static const struct {
+        const char *options;
+        kith_status status;
+    } CASES[] = {
+        {"start=first", KITH_OK},
+        {"start=first insert=walk", KITH_OK},
+        {"start=random insert=search", KITH_OK},
+        {"start=first insert=search", KITH_E_OPTION_FIT},
+        {"start=second", KITH_E_OPTION_VALUE},
+    };
+    for (unsigned i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        spec.options = CASES[i].options;
+        CHECK_STATUS(kith_filter_plan(&spec, &plan), CASES[i].status);
+    }
+    kith_filter *f = NULL;
+    spec.options = "start=first";
+    CHECK_OK(kith_filter_create(&spec, &f));
+    CHECK(f->geometry.cf.start == 1 && f->geometry.cf.kicks == 500);
+    kith_filter_free(f);
+    kithi_head head = {.kind_id = 4, .capacity = 100, .rate = .5};
+    kithi_shape shape;
+    const uint64_t good[8] = {8, 16, 1, 4, 0, 500, 0, 1};
+    memcpy(head.params, good, sizeof good);
+    CHECK_OK(kithi_kind_shape(kithi_kind_by_id(4), &head, &shape));
+    head.params[KITHI_PARAM_START] = 2;
+    CHECK_STATUS(kithi_kind_shape(kithi_kind_by_id(4), &head, &shape), KITH_E_CORRUPT);
+    head.params[KITHI_PARAM_START] = 1;
+    head.params[KITHI_PARAM_KICKS] = 0; /* a search starts nowhere */
+    CHECK_STATUS(kithi_kind_shape(kithi_kind_by_id(4), &head, &shape), KITH_E_CORRUPT);
 }
 
 TEST(equal_operations_give_equal_bytes) {

@@ -72,31 +72,37 @@ static inline kith_filter_parameters geometry_parameters(const geometry *g, unsi
     };
 }
 
-static inline kith_filter *geometry_filter_as(lab *l, const geometry *g, unsigned alternate, uint64_t max,
-                                              uint64_t stash) {
-    const kith_filter_parameters parameters = geometry_parameters(g, alternate, max, stash, lab_random(l));
+static inline kith_filter *geometry_make(lab *l, kith_filter_parameters parameters) {
     kith_filter *filter = NULL;
     lab_must(l, kith_filter_make(&parameters, NULL, &filter), "making a filter");
     return lab_keep(l, filter);
 }
 
+static inline kith_filter *geometry_filter_as(lab *l, const geometry *g, unsigned alternate, uint64_t stash) {
+    return geometry_make(l, geometry_parameters(g, alternate, 0, stash, lab_random(l)));
+}
+
 static inline kith_filter *geometry_filter(lab *l, const geometry *g) {
-    return geometry_filter_as(l, g, g->simple ? GEOMETRY_SIMPLE : GEOMETRY_HALVES, 0, 0);
+    return geometry_filter_as(l, g, g->simple ? GEOMETRY_SIMPLE : GEOMETRY_HALVES, 0);
 }
 
 /* A filter with a stash of this many entries in each region, at most 64. */
 static inline kith_filter *geometry_filter_stash(lab *l, const geometry *g, uint64_t stash) {
-    return geometry_filter_as(l, g, g->simple ? GEOMETRY_SIMPLE : GEOMETRY_HALVES, 0, stash);
+    return geometry_filter_as(l, g, g->simple ? GEOMETRY_SIMPLE : GEOMETRY_HALVES, stash);
 }
 
-/* A filter that inserts by random walks of at most `max` kicks. */
-static inline kith_filter *geometry_filter_walk(lab *l, const geometry *g, uint64_t max) {
-    return geometry_filter_as(l, g, g->simple ? GEOMETRY_SIMPLE : GEOMETRY_HALVES, max, 0);
+/* A filter that inserts by random walks of at most `max` kicks. They start in the first bucket of the key
+ * (start=first), or in a random one (start=random). */
+static inline kith_filter *geometry_filter_walk(lab *l, const geometry *g, uint64_t max, bool first) {
+    unsigned alternate = g->simple ? GEOMETRY_SIMPLE : GEOMETRY_HALVES;
+    kith_filter_parameters parameters = geometry_parameters(g, alternate, max, 0, lab_random(l));
+    parameters.values[7] = first;
+    return geometry_make(l, parameters);
 }
 
 /* A filter with alternate=xor. g->half is a power of two. */
 static inline kith_filter *geometry_filter_xor(lab *l, const geometry *g) {
-    return geometry_filter_as(l, g, GEOMETRY_XOR, 0, 0);
+    return geometry_filter_as(l, g, GEOMETRY_XOR, 0);
 }
 
 /* The slots that a lookup reads, those of the first bucket first, and the code that the key has in the first slot. */

@@ -26,6 +26,8 @@
  *     insert=search      a breadth-first search for the shortest chain of moves
  *     insert=walk        a random walk, as in the original paper. The option `max` limits its number of moves. If it
  *                        fails, it is undone (kinds/shared/cuckoo_walk.h)
+ *         start=random   the walk starts in a random bucket of the key, as in the original paper
+ *         start=first    it starts in the first bucket, which is the other usual description of cuckoo filters
  *
  * The rate is 2b * load / 2^f, where the load is the share of the slots that are in use. The default is b = 4, with a
  * planned load of 0.96 at capacity. With b = 2, fingerprints are one bit shorter for the same rate, but the planned
@@ -42,7 +44,7 @@
  *
  * Parameters, by index: 0: bits in a slot (f); 1: half the buckets of a region; 2: number of regions; 3: b; 4:
  * alternate (0 halves, 1 simple, 2 xor); 5: most moves of a walk (0 for a search); 6: entries in the stash of a
- * region. */
+ * region; 7: where a walk starts (0 random, 1 first). */
 #include "plan/fit.h"
 #include "kinds/shared/cuckoo_batch.h"
 #include "kinds/cuckoo/lookup.h"
@@ -55,14 +57,17 @@ static const kith_option OPTIONS[] = {
     {"alternate", "halves|simple|xor", "halves",
      "how one bucket of a key is computed from the other; xor rounds the number of buckets up to a power of two"},
     {"insert", "auto|search|walk", "auto",
-     "how a slot is freed: breadth-first search or random walk; auto: search, unless max is not the default"},
+     "how a slot is freed: breadth-first search or random walk; auto: search, unless max or start is not the default"},
     {"max", "50..10000", "500", "how many entries a random walk may move"},
+    {"start", "random|first", "random", "bucket of the new key in which a random walk starts"},
 };
 
 static uint64_t option(const kithi_head *head, unsigned index) {
     kithi_cf_geometry g = kithi_cuckoo_decode_head(head).cf;
     if (index == 0) /* the index of b in "1|2|4|8" */
         return (uint64_t)__builtin_ctzll(g.bucket_slots);
+    if (index == 5)
+        return g.start;
     if (index >= 3)
         return index == 3 ? (g.kicks != 0 ? WALK : SEARCH) : g.kicks != 0 ? g.kicks : KITHI_KICKS_DEFAULT;
     return index == 1 ? g.slot_bits : g.alternate;
@@ -82,13 +87,14 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     head->params[KITHI_PARAM_BUCKET_SLOTS] = g.bucket_slots;
     head->params[KITHI_PARAM_ALTERNATE] = g.alternate;
     unsigned slot_bits = (unsigned)request->options[1];
-    uint64_t insert = request->options[3], kicks = request->options[4];
+    uint64_t insert = request->options[3], kicks = request->options[4], start = request->options[5];
+    bool has_walk_option = kicks != KITHI_KICKS_DEFAULT || start != KITHI_START_RANDOM;
     if (slot_bits != 0 && slot_bits < KITHI_CUCKOO_SLOT_BITS_MIN)
         return KITH_E_OPTION_VALUE;
-    if (insert == SEARCH && kicks != KITHI_KICKS_DEFAULT)
+    if (insert == SEARCH && has_walk_option)
         return KITH_E_OPTION_FIT;
-    bool walks = insert == WALK || kicks != KITHI_KICKS_DEFAULT;
-    head->params[KITHI_PARAM_KICKS] = g.kicks = walks ? kicks : 0;
+    head->params[KITHI_PARAM_KICKS] = g.kicks = insert == WALK || has_walk_option ? kicks : 0;
+    head->params[KITHI_PARAM_START] = start;
     return kithi_cf_choose(fit_layout_of(&g), request, slot_bits, head);
 }
 

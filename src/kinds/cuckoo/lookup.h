@@ -7,13 +7,17 @@
 
 #define KITHI_CUCKOO_ID 4
 #define KITHI_CUCKOO_PARAMS_MASK                                                                                       \
-    (KITHI_CF_PARAMS_MASK | 1 << KITHI_PARAM_BUCKET_SLOTS | 1 << KITHI_PARAM_ALTERNATE | 1 << KITHI_PARAM_KICKS)
+    (KITHI_CF_PARAMS_MASK | 1 << KITHI_PARAM_BUCKET_SLOTS | 1 << KITHI_PARAM_ALTERNATE | 1 << KITHI_PARAM_KICKS |      \
+     1 << KITHI_PARAM_START)
 
 /* The values of parameter KITHI_PARAM_ALTERNATE, the rule by which one bucket of a key is computed from the other: see
  * cuckoo.c. overlap has only the first rule; code that both kinds share calls it KITHI_ALTERNATE_PARTNER. */
 enum { KITHI_CUCKOO_HALVES = KITHI_ALTERNATE_PARTNER, KITHI_CUCKOO_SIMPLE, KITHI_CUCKOO_XOR };
 
 #define KITHI_CUCKOO_SLOT_BITS_MIN 4
+
+/* The values of parameter KITHI_PARAM_START, the bucket of a new key in which a random walk starts. */
+enum { KITHI_START_RANDOM, KITHI_START_FIRST };
 
 /* The range and the default of the option `max`, the number of entries that a random walk may move. The default is that
  * of the original paper. */
@@ -80,7 +84,8 @@ static inline kith_status kithi_cuckoo_shape(const kithi_head *head, kithi_shape
         g.slot_bits < KITHI_CUCKOO_SLOT_BITS_MIN ||
         (g.alternate != KITHI_CUCKOO_HALVES && (g.half & (g.half - 1)) != 0) ||
         (g.alternate == KITHI_CUCKOO_XOR && g.regions != 1) ||
-        (g.kicks != 0 && (g.kicks < KITHI_KICKS_MIN || g.kicks > KITHI_KICKS_MAX)))
+        (g.kicks != 0 && (g.kicks < KITHI_KICKS_MIN || g.kicks > KITHI_KICKS_MAX)) ||
+        g.start > (g.kicks != 0 ? KITHI_START_FIRST : KITHI_START_RANDOM))
         return KITH_E_CORRUPT;
     return kithi_cf_shape(&kithi_cuckoo_layout, &g, shape);
 }

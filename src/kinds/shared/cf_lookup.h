@@ -8,7 +8,7 @@
 #include "kinds/lookup.h"
 
 /* Indices of the parameters of the cuckoo kinds, which kithi_cf_geometry (plan/geometry.h) describes. Only cuckoo has
- * KITHI_PARAM_BUCKET_SLOTS, KITHI_PARAM_ALTERNATE and KITHI_PARAM_KICKS. */
+ * KITHI_PARAM_BUCKET_SLOTS, KITHI_PARAM_ALTERNATE, KITHI_PARAM_KICKS and KITHI_PARAM_START. */
 enum {
     KITHI_PARAM_SLOT_BITS,
     KITHI_PARAM_HALF,
@@ -16,7 +16,8 @@ enum {
     KITHI_PARAM_BUCKET_SLOTS,
     KITHI_PARAM_ALTERNATE,
     KITHI_PARAM_KICKS,
-    KITHI_PARAM_STASH
+    KITHI_PARAM_STASH,
+    KITHI_PARAM_START
 };
 /* The parameters that both cuckoo and overlap have. */
 #define KITHI_CF_PARAMS_MASK                                                                                           \
@@ -118,6 +119,7 @@ static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, cons
     g->alternate = head->params[KITHI_PARAM_ALTERNATE];
     g->kicks = head->params[KITHI_PARAM_KICKS];
     g->stash = head->params[KITHI_PARAM_STASH];
+    g->start = head->params[KITHI_PARAM_START];
     bool plausible = g->slot_bits > layout->window_bits && g->slot_bits <= KITHI_SLOT_BITS_MAX &&
                      g->half <= KITHI_HALF_MAX && g->bucket_slots <= KITHI_CANDIDATES_MAX / 2 &&
                      (layout->windows || g->bucket_slots > 0) && g->stash <= KITHI_FIT_STASH_MAX;

@@ -1,8 +1,9 @@
 /* kinds/shared/cuckoo_walk.h: the random walk of the original cuckoo filter (Fan et al., 2014), for insert=walk.
  *
- * A new key whose two places are full kicks out a random entry of one of them: it takes the slot of that entry. The
- * entry then takes a free slot of its other place or, if there is none, kicks out a random entry there, and so on. A
- * walk has at most `kicks` kicks. The entry that has no slot at the moment is said to be in the hand.
+ * A new key whose two places are full kicks out a random entry of one of them: it takes the slot of that entry. (Of a
+ * random one; with start=first, of the first.) The entry then takes a free slot of its other place or, if there is
+ * none, kicks out a random entry there, and so on. A walk has at most `kicks` kicks. The entry that has no slot at the
+ * moment is said to be in the hand.
  *
  *     hand = new key    p0 | a b c d |    kick 0: hand takes the slot of c, c goes to its other place
  *     hand = c          p1 | e f g h |    kick 1: hand takes the slot of e, …
@@ -79,7 +80,8 @@ static inline kith_status kithi_cf_walk(const kithi_cf_layout *layout, kith_filt
         .base = region_number * layout->region_slots(&f->geometry.cf),
         .code = candidates->code[0],
     };
-    walk.first = candidates->slot[kithi_mixed_word(walk.digest, 0) >> 63 != 0 ? slots : 0];
+    bool second = f->geometry.cf.start == 0 && kithi_mixed_word(walk.digest, 0) >> 63 != 0;
+    walk.first = candidates->slot[second ? slots : 0];
     for (uint64_t i = 0; i < kicks; i++) {
         kithi_walk_swap(f, region, &walk, i, slots);
         kithi_walk_cross(layout, f, &walk, slots);
