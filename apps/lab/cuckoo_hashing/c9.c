@@ -2,7 +2,10 @@
  *
  * The bin of a ball is the value of one of the library's hash functions for consecutive keys. One choice is also
  * measured as the longest chain of the table `chain`. Two choices work as in [4]: the first bin is in one half of the
- * bins, the second in the other half, and the ball goes to the emptier of the two. Ties are broken at random.
+ * bins, the second in the other half, and the ball goes to the emptier of the two. Ties are broken at random. Beside
+ * them, both bins of a ball are drawn among all n bins, as in the paper that [4] cites (Azar and others). [4] does not
+ * say what happens on a tie. If the ball then always goes to the first half, the fullest bin has fewer balls (Vöcking,
+ * 1999), which is measured as well.
  *
  * log n / log log n and log log n are limits that no computer reaches: for a million bins the first is 5.3, while the
  * fullest bin has 8 to 9 balls. So the experiment tests what holds for finite n:
@@ -10,7 +13,9 @@
  *     one choice    P(fullest <= k) = P(n Poisson counts of mean 1 are all <= k, given that their sum is n). The
  *                   distribution of the sum is approximated by its normal limit, with an error of order 1/n.
  *     two choices   The share s(i) of bins with at least i balls follows ds(i)/dt = s(i-1)^2 - s(i)^2 from t = 0 to 1
- *                   (Mitzenmacher, 1996). The fullest bin has at most ln ln n / ln 2 + 1 balls. (Azar, Broder, Karlin,
+ *                   (Mitzenmacher, 1996). If ties go to the first half, let a(i) and b(i) be the shares in the first
+ *                   and in the second half: da(i)/dt = 2 (a(i-1) - a(i)) b(i-1), db(i)/dt = 2 (b(i-1) - b(i)) a(i).
+ *                   The fullest bin has at most ln ln n / ln 2 + 1 balls. (Azar, Broder, Karlin,
  *                   Upfal, 1994, have + O(1). s(5) is 10^-12, so + 1 is enough for up to 10^9 bins.) */
 #include <math.h>
 #include <string.h>
@@ -58,6 +63,20 @@ static void shares_of_two_choices(double s[SHARES + 1]) {
     }
 }
 
+/* The same with ties to the first half: the mean of both halves. */
+static void shares_to_the_left(double s[SHARES + 1]) {
+    double a[SHARES + 1] = {1}, b[SHARES + 1] = {1};
+    for (unsigned step = 0; step < ODE_STEPS; step++)
+        for (unsigned i = SHARES; i > 0;
+             i--) { /* Euler's method; a(i - 1) and b(i - 1) are still those before the step */
+            double left = 2 * (a[i - 1] - a[i]) * b[i - 1], right = 2 * (b[i - 1] - b[i]) * a[i];
+            a[i] += left / ODE_STEPS;
+            b[i] += right / ODE_STEPS;
+        }
+    for (unsigned i = 0; i <= SHARES; i++)
+        s[i] = (a[i] + b[i]) / 2;
+}
+
 /* ---- measurements ---- */
 
 typedef struct bins {
@@ -84,8 +103,10 @@ static uint64_t bin_of(const kith_function *f, uint64_t key, unsigned bits) {
     return kith_function_word(f, key) >> (64 - bits);
 }
 
-static void throw_all(lab *l, bins *b, bool two) {
-    uint64_t n = UINT64_C(1) << b->bits, half = n / 2, first = lab_random(l), coins = 0;
+typedef enum choices { ONE, TWO_IN_HALVES, TWO_OF_ALL, TWO_TO_THE_LEFT } choices;
+
+static void throw_all(lab *l, bins *b, choices how) {
+    uint64_t n = UINT64_C(1) << b->bits, half = how == TWO_OF_ALL ? 0 : n / 2, first = lab_random(l), coins = 0;
     kith_family_id family = strcmp(lab_word(l, "family"), "siphash") == 0 ? KITH_FAMILY_SIPHASH : KITH_FAMILY_XXH3;
     kith_function *f = lab_function(l, family, 0), *g = lab_function(l, family, 0);
     memset(b->balls, 0, n);
@@ -93,13 +114,15 @@ static void throw_all(lab *l, bins *b, bool two) {
     b->with[0] = n;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t key = lab_key(l, first + i);
-        if (!two) {
+        if (how == ONE) {
             throw_into(l, b, bin_of(f, key, b->bits));
             continue;
         }
-        uint64_t x = bin_of(f, key, b->bits - 1), y = half + bin_of(g, key, b->bits - 1);
+        unsigned bits = half != 0 ? b->bits - 1 : b->bits;
+        uint64_t x = bin_of(f, key, bits), y = half + bin_of(g, key, bits);
         coins = i % 64 == 0 ? lab_random(l) : coins >> 1;
-        bool second = b->balls[y] < b->balls[x] || (b->balls[y] == b->balls[x] && (coins & 1) != 0);
+        bool second =
+            b->balls[y] < b->balls[x] || (b->balls[y] == b->balls[x] && how != TWO_TO_THE_LEFT && (coins & 1) != 0);
         throw_into(l, b, second ? y : x);
     }
     lab_drop(l, f);
@@ -128,20 +151,30 @@ static double longest_chain(lab *l, uint64_t n, uint64_t *chains) {
     return (double)stats.longest;
 }
 
+enum { WAYS = 3 };
+static const char *const WAY[WAYS] = {"two choices, one in each half", "two choices among all bins",
+                                      "two choices, one in each half, ties to the first"};
+
 typedef struct measured {
-    lab_sample one, chain, two, shares[SHARES + 1];
+    lab_sample one, chain, two[WAYS], shares[WAYS][SHARES + 1];
+    lab_sample apart[WAYS]; /* the fullest bin, minus that of WAY[0] */
     uint64_t chains;
 } measured;
 
 static measured measure(lab *l, bins *b, uint64_t runs, double done, double part) {
     measured m = {0};
     for (uint64_t r = 0; r < runs; r++) {
-        throw_all(l, b, false);
+        throw_all(l, b, ONE);
         lab_sample_add(&m.one, fullest(b));
-        throw_all(l, b, true);
-        lab_sample_add(&m.two, fullest(b));
-        for (unsigned i = 1; i <= SHARES; i++)
-            lab_sample_add(&m.shares[i], (double)b->with[i] / (double)b->with[0]);
+        double most[WAYS];
+        for (unsigned w = 0; w < WAYS; w++) {
+            throw_all(l, b, TWO_IN_HALVES + w);
+            most[w] = fullest(b);
+            lab_sample_add(&m.two[w], most[w]);
+            lab_sample_add(&m.apart[w], most[w] - most[0]);
+            for (unsigned i = 1; i <= SHARES; i++)
+                lab_sample_add(&m.shares[w][i], (double)b->with[i] / (double)b->with[0]);
+        }
         lab_sample_add(&m.chain, longest_chain(l, b->with[0], &m.chains));
         lab_progress(l, done + part * (double)(r + 1) / (double)runs);
     }
@@ -158,9 +191,13 @@ static void run(lab *l) {
     lab_series *exact = lab_curve(plot, "one choice, exact"), *limit = lab_curve(plot, "ln n / ln ln n");
     lab_series *slow = lab_curve(plot, "ln ln n / ln 2 + 1");
     lab_series *ones = lab_points(plot, "one choice"), *chains = lab_points(plot, "longest chain of a table");
-    lab_series *twos = lab_points(plot, "two choices");
-    double shares[SHARES + 1];
-    shares_of_two_choices(shares);
+    lab_series *twos[WAYS];
+    for (unsigned w = 0; w < WAYS; w++)
+        twos[w] = lab_points(plot, "%s", WAY[w]);
+    double shares[WAYS][SHARES + 1];
+    shares_of_two_choices(shares[0]);
+    shares_of_two_choices(shares[1]);
+    shares_to_the_left(shares[2]);
     for (unsigned i = 0; i < sizes; i++) {
         b.bits = 8 + 2 * i;
         double n = ldexp(1, (int)b.bits);
@@ -168,11 +205,16 @@ static void run(lab *l) {
         lab_find(l, LAB_EQUALS, fullest_of_one_choice(n), lab_mean(&m.one), "one choice, n = 2^%u", b.bits);
         lab_find(l, LAB_EQUALS, fullest_of_one_choice((double)m.chains), lab_mean(&m.chain),
                  "longest of n = %llu chains", (unsigned long long)m.chains);
-        lab_find(l, LAB_AT_MOST, log(log(n)) / log(2) + 1, lab_mean(&m.two), "two choices, n = 2^%u", b.bits);
+        for (unsigned w = 0; w < WAYS; w++)
+            lab_find(l, LAB_AT_MOST, log(log(n)) / log(2) + 1, lab_mean(&m.two[w]), "%s, n = 2^%u", WAY[w], b.bits);
+        for (unsigned w = 1; w < WAYS; w++)
+            lab_find(l, LAB_SHOWN, 0, lab_mean(&m.apart[w]), "%s, n = 2^%u: balls more than with ties at random",
+                     WAY[w], b.bits);
         if (i + 1 == sizes) {
-            for (unsigned k = 1; k <= SHARES - 1; k++)
-                lab_find(l, LAB_EQUALS, shares[k], lab_mean(&m.shares[k]),
-                         "two choices, n = 2^%u: share of bins with at least %u balls", b.bits, k);
+            for (unsigned w = 0; w < WAYS; w++)
+                for (unsigned k = 1; k <= SHARES - 1; k++)
+                    lab_find(l, LAB_EQUALS, shares[w][k], lab_mean(&m.shares[w][k]),
+                             "%s, n = 2^%u: share of bins with at least %u balls", WAY[w], b.bits, k);
             lab_find(l, LAB_SHOWN, 0, lab_scaled(lab_mean(&m.one), log(log(n)) / log(n)),
                      "one choice, n = 2^%u, divided by ln n / ln ln n", b.bits);
         }
@@ -181,7 +223,8 @@ static void run(lab *l) {
         lab_at(slow, n, lab_exact(log(log(n)) / log(2) + 1));
         lab_at(ones, n, lab_mean(&m.one));
         lab_at(chains, (double)m.chains, lab_mean(&m.chain));
-        lab_at(twos, n, lab_mean(&m.two));
+        for (unsigned w = 0; w < WAYS; w++)
+            lab_at(twos[w], n, lab_mean(&m.two[w]));
     }
 }
 
@@ -194,7 +237,7 @@ const lab_claim lab_C9 = {
         "the emptier of two bins, the fullest has log2 log n + O(1) balls.",
     .formula = "log n / log log n,  log log n",
     .code = "src/tables/chain.c",
-    .decides = "two choices, n = 2^16",
+    .decides = "two choices, one in each half, n = 2^16",
     .settings = {LAB_SIZE("sizes", 5, 7, 1, 7, "number of sizes, from 2^8 on"),
                  LAB_SIZE("runs", 60, 50, 2, 100000, "runs of each size"),
                  LAB_WORD("family", "xxh3", "xxh3 siphash", "hash functions that choose the bins")},
