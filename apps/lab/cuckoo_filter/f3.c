@@ -181,14 +181,15 @@ static lab_estimate sorted_rate(lab *l, unsigned f, uint64_t slots, double load,
     return lab_mean(&rates);
 }
 
-/* The load at which a filter with semi-sorted buckets refuses the first key. */
-static void find_sorted_load(lab *l, uint64_t slots, uint64_t filters) {
+/* The load at which a filter with semi-sorted buckets refuses the first key, and the space of its buckets. */
+static void find_sorted_load(lab *l, unsigned f, uint64_t slots, uint64_t filters) {
     unsigned log2_buckets = log2_of_buckets(slots);
     uint64_t all = UINT64_C(4) << log2_buckets;
-    lab_sample loads = {0};
+    lab_sample loads = {0}, slot_bits = {0};
     for (uint64_t i = 0; i < filters; i++) {
         kith_hash hash = {KITH_HASH_XXH3, lab_random(l), {0}};
-        semi_sorted *s = new_sorted(l, log2_buckets, SEMI_SORTED_F_MAX);
+        semi_sorted *s = new_sorted(l, log2_buckets, f);
+        lab_sample_add(&slot_bits, 8.0 * (double)(s->body_bytes - sizeof(uint64_t)) / (double)all);
         uint64_t n = fill_sorted(l, s, &hash, all, true);
         lab_require(l, count_sorted(l, s, &hash, 0, n) == n, "a key is lost when another is refused");
         lab_sample_add(&loads, (double)n / (double)all);
@@ -196,7 +197,9 @@ static void find_sorted_load(lab *l, uint64_t slots, uint64_t filters) {
         lab_progress(l, 0.85);
     }
     lab_find(l, LAB_AT_LEAST, 0.95, lab_mean(&loads),
-             "semi-sorted buckets of 4: mean load at the first refusal, reached by Fan and others");
+             "semi-sorted buckets of 4, f = %u: mean load at the first refusal, reached by Fan and others", f);
+    lab_find(l, LAB_EQUALS, f - 1, lab_mean(&slot_bits), "semi-sorted buckets of 4, f = %u: bits per slot, in memory",
+             f);
 }
 
 /* ---- all layouts ---- */
@@ -229,6 +232,8 @@ static void measure(lab *l, const layout *at, uint64_t slots, uint64_t filters, 
         double exact = -expm1((double)n * log1p(-1 / geometry_classes(&g)));
         lab_find(l, LAB_EQUALS, predicted / bloom_bits(exact), ratio,
                  "%s, f = %u, rate %.2g%%: bits / bits of a Bloom filter", at->name, f, 100 * exact);
+        if (at->sorted)
+            lab_find(l, LAB_EQUALS, exact, rate, "%s, f = %u: rate", at->name, f);
         if (at->b == 4 && f == PERCENT_3_WIDTH)
             lab_find(l, LAB_SHOWN, 0, lab_exact(bits), "%s, f = %u, rate %.2g%%: bits per key, a Bloom filter has %.3g",
                      at->name, f, 100 * exact, bloom_bits(exact));
@@ -266,7 +271,8 @@ static void run(lab *l) {
         if (lab_wants(l, "layout", LAYOUTS[i].word))
             measure(l, &LAYOUTS[i], slots, filters, lookups, plot, (double)i / LAYOUT_COUNT);
     if (lab_wants(l, "layout", LAYOUTS[LAYOUT_COUNT - 1].word)) {
-        find_sorted_load(l, slots, filters);
+        find_sorted_load(l, PERCENT_3_WIDTH, slots, filters);
+        find_sorted_load(l, SEMI_SORTED_F_MAX, slots, filters);
         lab_find(l, LAB_EQUALS, SEMI_SORTED_CODES, lab_exact(coded_nibbles(l)),
                  "four sorted numbers of 4 bits that have a code of 12 bits instead of 16");
     }
