@@ -73,6 +73,7 @@ static void fill_tables(lab *l, uint64_t tables, runs *r) {
 
 static void run(lab *l) {
     uint64_t tables = lab_number(l, "tables");
+    lab_parameter(l, "order of insertion", "a walk starts in the first slot (start=first)");
     lab_parameter(l, "slots", "%s", lab_word(l, "m"));
     lab_parameter(l, "tables of each size", "%llu", (unsigned long long)tables);
     runs r = {.smallest = 1, .smallest_bad = 1};

@@ -252,6 +252,7 @@ static void run(lab *l) {
     uint64_t tables = lab_number(l, "tables");
     double sizes[LAB_NUMBERS_MAX];
     size_t count = lab_list(l, "m", sizes);
+    lab_parameter(l, "order of insertion", "a walk starts in the first slot (start=first)");
     lab_parameter(l, "slots", "%s", lab_word(l, "m"));
     lab_parameter(l, "tables of each size", "%llu", (unsigned long long)tables);
     tally t = {0};

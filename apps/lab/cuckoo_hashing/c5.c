@@ -85,7 +85,8 @@ static outcome fill(lab *l, const char *layout, uint64_t n, double delta, uint64
     uint64_t m = slots_of(n, delta), capacity = 0;
     unsigned load = 0;
     lab_require(l, find_capacity(n, m, &load, &capacity), "no table has this number of slots");
-    (void)snprintf(options, sizeof options, "layout=%s d=2 b=1 insert=walk max=auto load=%u", layout, load);
+    (void)snprintf(options, sizeof options, "layout=%s d=2 b=1 insert=walk start=second max=auto load=%u", layout,
+                   load);
     candidates c = candidates_new(l, m, n);
     components graph = components_new(l, m);
     for (uint64_t i = 0; i < tables; i++) {
@@ -182,6 +183,7 @@ static void run(lab *l) {
     memcpy(keys, lab_numbers(l, "n", &sizes), sizeof keys);
     uint64_t tables = lab_number(l, "tables");
     const char *wanted = lab_word(l, "layout");
+    lab_parameter(l, "order of insertion", "algorithm 2 of [4] (start=second)");
     lab_parameter(l, "m", "%gn", 2 + delta);
     lab_parameter(l, "tables of each size", "%llu", (unsigned long long)tables);
     lab_plot *plot =
