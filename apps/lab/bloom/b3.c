@@ -37,6 +37,7 @@ static void measure_best(lab *l, uint64_t n, uint64_t filters, uint64_t asked) {
         lab_find(l, LAB_EQUALS, predicted, best, "best integer k, m/n = %g: next to (m/n) ln 2 = %.2f", c, best_k);
         lab_find(l, LAB_AT_MOST, 1, distance(best, best_k), "difference between the best k and (m/n) ln 2, m/n = %g",
                  c);
+        lab_known(l, fabs(predicted - best_k));
     }
 }
 

@@ -26,10 +26,6 @@ static const trial TRIALS[] = {
 };
 enum { TRIAL_COUNT = sizeof TRIALS / sizeof *TRIALS };
 
-static double exact_rate(const geometry *g, double n) {
-    return -expm1(n * log1p(-1 / geometry_classes(g)));
-}
-
 static double document_rate(const geometry *g, double load) {
     return -expm1(2 * g->b * load * log1p(-ldexp(1, -(int)g->f)));
 }
@@ -59,7 +55,7 @@ static void run(lab *l) {
     lab_series *curve = lab_curve(plot, "1 − (1 − 1/(M F))^n"), *near = lab_curve(plot, "1 − (1 − 2^−f)^(2bα)");
     lab_series *points = lab_points(plot, "measured");
     for (double load = 0; load <= 1; load += 0.05) {
-        lab_at(curve, load, lab_exact(exact_rate(&TRIALS[0].g, load * (double)geometry_slots(&TRIALS[0].g))));
+        lab_at(curve, load, lab_exact(geometry_exact_rate(&TRIALS[0].g, load * (double)geometry_slots(&TRIALS[0].g))));
         lab_at(near, load, lab_exact(document_rate(&TRIALS[0].g, load)));
     }
     lab_plot *all =
@@ -74,7 +70,7 @@ static void run(lab *l) {
     for (size_t i = 0; i < count; i++) {
         const trial *t = is_set ? &own[i] : &TRIALS[i];
         uint64_t slots = geometry_slots(&t->g), n = (uint64_t)(t->load * (double)slots);
-        double predicted = exact_rate(&t->g, (double)n);
+        double predicted = geometry_exact_rate(&t->g, (double)n);
         lab_estimate rate = geometry_rate(l, &t->g, n, filters, lookups, (double)i / (double)count);
         char name[48];
         if (t->g.b == 0)

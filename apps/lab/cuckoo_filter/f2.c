@@ -30,10 +30,23 @@ static unsigned document_bits(unsigned b, double rate) {
     return (unsigned)ceil(log2(2 * b / rate));
 }
 
-/* Measures the rate of filters of 2^12 slots at the load s->load. */
-static lab_estimate measured_rate(lab *l, const shape *s, unsigned bits, uint64_t filters, uint64_t lookups) {
+/* The filters that are measured: 2^12 slots at the load s->load. */
+static geometry geometry_of(const shape *s, unsigned bits, uint64_t *keys) {
     geometry g = {s->b, bits, (1 << 12) / (2 * s->b), 1, false};
-    return geometry_rate(l, &g, (uint64_t)(s->load * (double)geometry_slots(&g)), filters, lookups, s->b / 10.0);
+    *keys = (uint64_t)(s->load * (double)geometry_slots(&g));
+    return g;
+}
+
+static lab_estimate measured_rate(lab *l, const shape *s, unsigned bits, uint64_t filters, uint64_t lookups) {
+    uint64_t keys;
+    geometry g = geometry_of(s, bits, &keys);
+    return geometry_rate(l, &g, keys, filters, lookups, s->b / 10.0);
+}
+
+static double exact_rate(const shape *s, unsigned bits) {
+    uint64_t keys;
+    geometry g = geometry_of(s, bits, &keys);
+    return geometry_exact_rate(&g, (double)keys);
 }
 
 /* Returns the bits per key, counting slots only, of a filter planned for 10^7 keys. *bits is f; 0 lets the planner
@@ -108,6 +121,7 @@ static void run(lab *l) {
             lab_estimate rate = measured_rate(l, s, f, filters, lookups);
             lab_find(l, LAB_AT_MOST, rates[j], rate, "b = %u, ε = %.2g%%, f = ⌈log2(2b/ε)⌉ = %u: rate", s->b,
                      100 * rates[j], f);
+            lab_known(l, exact_rate(s, f));
             double bits = planned_bits(l, s->b, rates[j], &planned_f);
             if (planned_f <= f)
                 lab_find(l, LAB_AT_MOST, planned_bits(l, s->b, rates[j], &f), lab_exact(bits),
@@ -136,9 +150,11 @@ static void run(lab *l) {
                     "⌈log2(2b/ε)⌉\"",
                     LAB_AT_LEAST, ONE_BIT_LESS_RATE, measured_rate(l, &SHAPES[1], f - 1, 4 * filters, lookups),
                     "b = 4: rate with f = %u, one bit less than the minimum for 3.05%%", f - 1);
+    lab_known(l, exact_rate(&SHAPES[1], f - 1));
     f = document_bits(2, 0.01);
     lab_find(l, LAB_AT_MOST, 0.01, measured_rate(l, &SHAPES[0], f, filters, lookups), "b = 2, f = %u: rate, bound 1%%",
              f);
+    lab_known(l, exact_rate(&SHAPES[0], f));
     double bits = planned_bits(l, 2, 0.01, &f);
     lab_find_stated(l, LAB_WRONG,
                     "[2]: \"In the recommended setting b=2 which shows that the cost for Cuckoo filters is "

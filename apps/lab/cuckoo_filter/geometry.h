@@ -12,6 +12,8 @@
 #ifndef LAB_GEOMETRY_H
 #define LAB_GEOMETRY_H
 
+#include <math.h>
+
 #include <lab/experiment.h>
 
 typedef struct geometry {
@@ -37,6 +39,11 @@ static inline uint64_t geometry_slots(const geometry *g) {
 /* The number of classes. A key is reported as present exactly when the filter holds a key of its class. */
 static inline double geometry_classes(const geometry *g) {
     return (double)g->regions * (double)g->half * (double)((UINT64_C(1) << g->f) - 1);
+}
+
+/* The exact false-positive rate after n keys: P(one of them is of the class of an absent key). */
+static inline double geometry_exact_rate(const geometry *g, double n) {
+    return -expm1(n * log1p(-1 / geometry_classes(g)));
 }
 
 /* The load up to which random keys can be placed, in the limit of many slots. Keys are edges between two buckets. All

@@ -5,7 +5,7 @@
  * Double hashing: the claims assume uniform hashing, in which every order of the slots is equally likely. Double
  * hashing has only m/2 step sizes times m first slots. Its number of probes is that of uniform hashing times 1 +
  * o(1), at any load below 1 (Lueker and Molodowitch 1988; Guibas and Szemeredi 1978 up to a load of 0.319). For a
- * given m this says nothing, so the experiment measures the claim itself: that double hashing stays within the bound.
+ * given m this says nothing, so the experiment measures whether double hashing is seen above the bound.
  * The value for uniform hashing, slightly below the bound, is shown for comparison. In 40000 tables of 1024 slots at
  * load 15/16, for an absent key, double hashing needs 15.81 probes, between 15.77 for uniform hashing and the bound
  * of 16. There is a simple lower bound for any m: the first slot is uniform, so it is occupied with probability α,

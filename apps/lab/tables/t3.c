@@ -15,7 +15,7 @@ const lab_claim lab_T3 = {
     .id = "T3",
     .title = "open addressing, unsuccessful search",
     .sentence = "With uniform hashing, a search for an absent key needs at most 1/(1 − α) probes on average. Double "
-                "hashing stays within that bound, linear probing does not.",
+                "hashing is not seen to exceed that bound, linear probing exceeds it.",
     .formula = "1/(1 − α)",
     .code = "src/tables/probe.c",
     .decides = "uniform hashing, load 0.9375: probes, bound",

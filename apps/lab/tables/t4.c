@@ -43,8 +43,8 @@ static void run(lab *l) {
 const lab_claim lab_T4 = {
     .id = "T4",
     .title = "open addressing, insertion",
-    .sentence = "With uniform hashing, an insertion needs at most 1/(1 − α) probes on average. Double hashing stays "
-                "within that bound, linear probing does not.",
+    .sentence = "With uniform hashing, an insertion needs at most 1/(1 − α) probes on average. Double hashing is "
+                "not seen to exceed that bound, linear probing exceeds it.",
     .formula = "1/(1 − α)",
     .code = "src/tables/probe.c",
     .decides = "uniform hashing, load 0.9375: probes, bound",

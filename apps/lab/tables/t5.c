@@ -39,7 +39,7 @@ const lab_claim lab_T5 = {
     .id = "T5",
     .title = "open addressing, successful search",
     .sentence = "With uniform hashing, a search for a present key needs at most (1/α) ln(1/(1 − α)) probes on average. "
-                "Double hashing stays within that bound, linear probing does not.",
+                "Double hashing is not seen to exceed that bound, linear probing exceeds it.",
     .formula = "(1/α) ln(1/(1 − α))",
     .code = "src/tables/probe.c",
     .decides = "uniform hashing, load 0.9375: probes, bound",
