@@ -101,6 +101,7 @@ typedef struct arguments {
     bool trace, as_printed;
     bool quick;
     const char *report;
+    const char *plot; /* FILE.svg */
 
     /* help */
     bool help;

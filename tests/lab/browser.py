@@ -17,7 +17,7 @@ import tempfile
 import time
 import zlib
 
-WIDTHS = [320, 400, 700, 1200]
+WIDTHS = [320, 375, 768, 1280]
 BROWSERS = ["chromium", "chromium-browser", "google-chrome"]
 
 # Inserted before everything else in the page: collects errors.
@@ -104,6 +104,23 @@ window.addEventListener('load', function () {
     document.activeElement.blur();
   });
   var root = document.documentElement;
+  seen.open_at_first = all('details[open]').length;
+  seen.folded = all('details').length;
+  function visible() {
+    return all('section.claim').filter(function (e) { return e.getBoundingClientRect().height > 0; })
+      .map(function (e) { return [e.id, all('h3 .verdict', e)[0].textContent]; });
+  }
+  seen.filters = all('.filter button').map(function (button) {
+    button.click();
+    var on = all('.filter button[aria-pressed="true"]');
+    var entries = all('.contents li[data-claim]').filter(function (e) { return e.getBoundingClientRect().height > 0; });
+    return [button.textContent, visible(), entries.length, on.length === 1 && on[0] === button];
+  });
+  location.hash = '#' + all('section.claim')[0].id; // it is hidden now, and the link shows it again
+  window.dispatchEvent(new Event('hashchange'));
+  seen.after_link = visible().length;
+  seen.back = all('section.claim .back a').map(function (e) { return e.getAttribute('href'); });
+  all('details').forEach(function (d) { d.open = true; });
   seen.width = window.innerWidth;
   seen.sideways = root.scrollWidth - root.clientWidth;
   seen.too_wide = all('body *').filter(function (e) {
@@ -216,6 +233,15 @@ def judge(folder, width, seen):
     for claim, verdicts in seen["claims"]:
         expect("#" + claim in seen["links"], where + claim + " is not in the contents")
         expect(len(verdicts) == 1, where + claim + " does not have exactly one verdict")
+    expect(seen["open_at_first"] == 0 and seen["folded"] > 0, where + "tables are not folded")
+    every = {name: verdict for name, (verdict,) in seen["claims"]}
+    for text, shown, entries, pressed in seen["filters"]:
+        wanted = every if text == "all" else {n: v for n, v in every.items() if v == text}
+        expect(dict(shown) == wanted and wanted and entries == len(wanted) and pressed,
+               where + "the filter '%s' shows %s" % (text, shown))
+    expect({f[0] for f in seen["filters"]} == {"all"} | set(every.values()), where + "a verdict has no filter")
+    expect(seen["after_link"] == len(every), where + "a link to a hidden claim does not show it")
+    expect(seen["back"] == ["#contents"] * len(every) and "contents" in seen["ids"], where + "no way back")
     points = {}
     for row in rows_of(folder, "points.csv"):
         counts = points.setdefault(row["figure"], {"measured": 0, "predicted": 0})

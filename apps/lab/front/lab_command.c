@@ -292,6 +292,18 @@ static int as_printed(const arguments *a) {
     return EXIT_FOUND;
 }
 
+static void note_plots(const char *path, size_t plots) {
+    if (plots == 0)
+        fail("--plot %s: this claim draws no plot", path);
+    int base = (int)strlen(path) - 4;
+    if (plots == 1)
+        note("plot: %s", path);
+    else if (plots == 2)
+        note("plots: %s and %.*s-2.svg", path, base, path);
+    else
+        note("plots: %s, %.*s-2.svg to %.*s-%zu.svg", path, base, path, base, path, plots);
+}
+
 static void watch(void *context, double done, const char *running) {
     atomic_bool *stop = context;
     if (signal_waits())
@@ -300,6 +312,9 @@ static void watch(void *context, double done, const char *running) {
 }
 
 int command_lab(const arguments *a) {
+    if ((a->plot != NULL || a->verbose) && (a->list || a->trace || a->as_printed))
+        fail("%s is for the results of claims: it cannot be combined with --as-printed, --list or --trace",
+             a->plot != NULL ? "--plot" : "--verbose");
     if (a->trace && a->list)
         return list_examples(a);
     if (a->list)
@@ -316,6 +331,8 @@ int command_lab(const arguments *a) {
         .seed = seed_of(a), .quick = a->quick, .threads = a->threads, .sets = sets.list, .set_count = sets.count};
     if (a->report != NULL)
         require_report(lab_report_prepare(a->report));
+    if (a->plot != NULL && (strlen(a->plot) < 5 || strcmp(a->plot + strlen(a->plot) - 4, ".svg") != 0))
+        fail("--plot %s: the name must end in .svg", a->plot);
     if (!a->json)
         note("seed %llu", (unsigned long long)settings.seed);
     atomic_bool stop = false;
@@ -329,11 +346,14 @@ int command_lab(const arguments *a) {
     /* The report is written before the results are printed, because printing to a closed pipe ends the process. An
      * error is reported only after they are printed, so that no result is lost. */
     const char *unwritten = a->report != NULL && any ? lab_report_write(a->report, results, c.count, settings) : NULL;
+    size_t plots = 0;
+    if (a->plot != NULL && any && unwritten == NULL)
+        unwritten = lab_plots_write(a->plot, results, c.count, &plots);
     int error = errno;
     if (a->json) {
         put_json(results, c.count, settings);
     } else {
-        put_lab_table(results, c.count, a->operand_count > 0);
+        put_lab_table(results, c.count, a->verbose ? LAB_ALL_ROWS : a->operand_count > 0 ? LAB_SOME_ROWS : LAB_NO_ROWS);
         put_lab_summary(results, c.count, settings.seed);
         put_lab_sources();
     }
@@ -351,6 +371,8 @@ int command_lab(const arguments *a) {
         bool slash = bytes > 0 && a->report[bytes - 1] == '/';
         note("report: %s%sindex.html", a->report, slash ? "" : "/");
     }
+    if (a->plot != NULL && any)
+        note_plots(a->plot, plots);
     heed_signals(); /* ends the tool if an interrupt stopped the run */
     return fails ? EXIT_NONE : EXIT_FOUND;
 }

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -148,15 +149,17 @@ static const char *colour_of(lab_verdict verdict) {
     return verdict == LAB_FAILS ? "\033[31m" : verdict == LAB_HOLDS ? "\033[32m" : "\033[33m";
 }
 
-static void put_finding(const lab_finding *f) {
+/* Prints a finding, below the words of a document that it tests, unless these are the ones in *quote, which were
+ * printed before. */
+static void put_finding(const lab_finding *f, const char **quote) {
     number_text predicted, measured;
     lab_outcome_words words;
     const char *word = f->relation == LAB_SHOWN ? "" : lab_finding_text(f, words);
-    char quoted[1024];
-    if (f->quote != NULL)
-        (void)snprintf(quoted, sizeof quoted, "%s: %s", f->quote, f->what);
-    put_row(&(row){"", f->quote != NULL ? quoted : f->what, text_of_predicted(f, predicted),
-                   text_of_measured(f->measured, measured), word, ""});
+    if (f->quote != NULL && (*quote == NULL || strcmp(f->quote, *quote) != 0)) {
+        put_wrapped(f->quote, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1);
+        *quote = f->quote;
+    }
+    put_row(&(row){"", f->what, text_of_predicted(f, predicted), text_of_measured(f->measured, measured), word, ""});
 }
 
 /* Prints the description of a finding in brackets, below its claim. */
@@ -167,31 +170,69 @@ static void put_description(const char *what) {
     put_wrapped(text, CLAIM_WIDTH, width > 0 ? width : columns() - CLAIM_WIDTH - 1);
 }
 
-static void put_result(const lab_result *r, bool all) {
+/* Chooses the findings to print below that of the headline, the first one: all of them, or ROWS of them, first those
+ * that do not hold, then others at equal distances. Returns how many. */
+static size_t choose_rows(const lab_result *r, lab_rows rows, bool *chosen) {
+    enum { ROWS = 5 };
+    size_t others = 0, count = 0, at = 0;
+    for (size_t i = 1; i < r->finding_count && rows != LAB_NO_ROWS; i++) {
+        bool judged = r->findings[i].relation != LAB_SHOWN;
+        chosen[i] = rows == LAB_ALL_ROWS || r->finding_count <= 1 + ROWS ||
+                    (judged && r->findings[i].outcome != LAB_YES && count < ROWS);
+        count += chosen[i];
+        others += !chosen[i];
+    }
+    size_t wanted = rows == LAB_SOME_ROWS && count < ROWS ? ROWS - count : 0;
+    wanted = wanted < others ? wanted : others;
+    for (size_t i = 1, taken = 0; i < r->finding_count && taken < wanted; i++)
+        if (!chosen[i] && at++ == taken * others / wanted) {
+            chosen[i] = true;
+            taken++;
+            count++;
+        }
+    return count;
+}
+
+static void put_result(const lab_result *r, lab_rows rows) {
     const lab_finding *f = lab_headline(r);
     number_text predicted = "", measured = "";
     if (f != NULL) {
         (void)text_of_predicted(f, predicted);
         (void)text_of_measured(f->measured, measured);
     }
-    bool refuted = lab_is_refuted(r->verdict), details = all || r->verdict == LAB_FAILS;
-    put_row(&(row){r->claim->id, refuted ? f->quote : r->claim->sentence, predicted, measured,
+    bool refuted = lab_is_refuted(r->verdict);
+    if (r->verdict == LAB_FAILS)
+        rows = LAB_ALL_ROWS;
+    const char *quote = refuted ? f->quote : NULL; /* printed so far */
+    put_row(&(row){r->claim->id, refuted ? quote : r->claim->sentence, predicted, measured,
                    lab_verdict_text(r->verdict), colour_of(r->verdict)});
     if (f != NULL)
         put_description(f->what);
-    if (refuted && details)
+    if (refuted && rows != LAB_NO_ROWS)
         put_wrapped(r->claim->sentence, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1);
-    for (size_t i = 0; i < r->finding_count && details; i++)
-        put_finding(&r->findings[i]);
-    if (r->claim->note != NULL && (details || refuted))
+    bool *chosen = allocate((r->finding_count + 1) * sizeof *chosen);
+    memset(chosen, 0, (r->finding_count + 1) * sizeof *chosen);
+    size_t left = r->finding_count > 0 ? r->finding_count - 1 : 0;
+    left -= choose_rows(r, rows, chosen);
+    for (size_t i = 1; i < r->finding_count; i++)
+        if (chosen[i])
+            put_finding(&r->findings[i], &quote);
+    free(chosen);
+    if (left > 0 && rows == LAB_SOME_ROWS) {
+        char more[64];
+        (void)snprintf(more, sizeof more, "and %zu more finding%s: kith lab -v %s", left, left == 1 ? "" : "s",
+                       r->claim->id);
+        put_wrapped(more, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1);
+    }
+    if (r->claim->note != NULL && (rows != LAB_NO_ROWS || refuted))
         put_wrapped(r->claim->note, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1);
 }
 
-void put_lab_table(const lab_result *results, size_t count, bool all) {
+void put_lab_table(const lab_result *results, size_t count, lab_rows rows) {
     if (sentence_width() > 0)
         put_row(&(row){"claim", "sentence", "predicted", "measured", "verdict", ""});
     for (size_t i = 0; i < count; i++)
-        put_result(&results[i], all);
+        put_result(&results[i], rows);
 }
 
 void put_lab_summary(const lab_result *results, size_t count, uint64_t seed) {

@@ -12,10 +12,16 @@
 
 #include <lab/lab.h>
 
-/* Prints the table. With `all` it lists every finding of every claim, otherwise only the findings of claims that
- * fail. If the words of a document are refuted, they are quoted in place of the sentence, and the note of the claim
- * follows, which says what is true. */
-void put_lab_table(const lab_result *results, size_t count, bool all);
+/* Which findings of a claim are printed below its headline. All are for a claim that fails. */
+typedef enum lab_rows {
+    LAB_NO_ROWS,
+    LAB_SOME_ROWS, /* about five: first those that do not hold, then others at equal distances */
+    LAB_ALL_ROWS,
+} lab_rows;
+
+/* Prints the table. The words of a document that findings test are printed once, above the first of them. If they are
+ * refuted, they are quoted in place of the sentence, and the note of the claim follows, which says what is true. */
+void put_lab_table(const lab_result *results, size_t count, lab_rows rows);
 
 /* Prints how many claims have each verdict, and the seed. */
 void put_lab_summary(const lab_result *results, size_t count, uint64_t seed);

@@ -95,28 +95,46 @@ static void put_run(lab_text *t, const lab_result *results, size_t count, lab_se
              count, seconds < 10 ? 2 : 0, seconds);
 }
 
-static void put_counts(lab_text *t, const lab_result *results, size_t count) {
-    size_t with[LAB_FAILS + 1] = {0};
+static const lab_verdict ORDER[] = {LAB_HOLDS,        LAB_IS_LOOSE,     LAB_IS_SLIP,  LAB_IS_WRONG, LAB_FAILS,
+                                    LAB_IS_UNDECIDED, LAB_HAS_NO_POWER, LAB_IS_SHOWN, LAB_NOT_RUN};
+enum { VERDICTS = sizeof ORDER / sizeof *ORDER };
+
+static size_t count_with(const lab_result *results, size_t count, lab_verdict verdict) {
+    size_t with = 0;
     for (size_t i = 0; i < count; i++)
-        with[results[i].verdict]++;
+        with += results[i].verdict == verdict;
+    return with;
+}
+
+static void put_counts(lab_text *t, const lab_result *results, size_t count) {
     text_put(t, "<p class=\"counts\">");
-    static const lab_verdict ORDER[] = {LAB_HOLDS,        LAB_IS_LOOSE,     LAB_IS_SLIP,  LAB_IS_WRONG, LAB_FAILS,
-                                        LAB_IS_UNDECIDED, LAB_HAS_NO_POWER, LAB_IS_SHOWN, LAB_NOT_RUN};
-    for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++)
-        if (with[ORDER[i]] > 0)
+    for (size_t i = 0; i < VERDICTS; i++) {
+        size_t with = count_with(results, count, ORDER[i]);
+        if (with > 0)
             text_put(t, "<span class=\"verdict %s\">%s: %zu</span> ", class_of(ORDER[i]), lab_verdict_text(ORDER[i]),
-                     with[ORDER[i]]);
+                     with);
+    }
     text_put(t, "</p>\n");
 }
 
+/* Buttons that show the claims with one verdict. The script shows them. */
+static void put_filter(lab_text *t, const lab_result *results, size_t count) {
+    text_put(t, "<div class=\"filter\" role=\"group\" aria-label=\"Show only claims with this verdict\" hidden>\n"
+                "<button type=\"button\" data-verdict=\"\" aria-pressed=\"true\">all</button>\n");
+    for (size_t i = 0; i < VERDICTS; i++)
+        if (count_with(results, count, ORDER[i]) > 0)
+            text_put(t, "<button type=\"button\" data-verdict=\"v%d\" aria-pressed=\"false\">%s</button>\n",
+                     (int)ORDER[i], lab_verdict_text(ORDER[i]));
+    text_put(t, "</div>\n");
+}
+
 static void put_contents(lab_text *t, const lab_result *results, size_t count) {
-    text_put(
-        t,
-        "<nav aria-label=\"Contents\">\n<ul class=\"contents\">\n<li><a href=\"#choosing\"><span class=\"id\"></span>"
-        "<span>Choosing a filter</span></a></li>\n");
+    text_put(t, "<nav id=\"contents\" aria-label=\"Contents\">\n<ul class=\"contents\">\n<li><a "
+                "href=\"#choosing\"><span class=\"id\"></span>"
+                "<span>Choosing a filter</span></a></li>\n");
     for (size_t i = 0; i < count; i++) {
         const lab_result *r = &results[i];
-        text_put(t, "<li><a href=\"#");
+        text_put(t, "<li data-claim=\"v%d\"><a href=\"#", (int)r->verdict);
         text_escaped(t, r->claim->id);
         text_put(t, "\"><span class=\"id\">");
         text_escaped(t, r->claim->id);
@@ -148,7 +166,8 @@ static void put_reading(lab_text *t) {
 
 static void put_choosing(lab_text *t, const lab_result *chart) {
     text_put(t,
-             "<section id=\"choosing\">\n<h2>Choosing a filter</h2>\n"
+             "<section id=\"choosing\" aria-labelledby=\"choosing-title\">\n<h2 id=\"choosing-title\">Choosing a "
+             "filter</h2>\n"
              "<p>The chart shows the bits per key of each kind of filter at each false-positive rate, for a million "
              "keys. Nothing is measured here: the numbers come from the library's plans, which give the exact size of "
              "a filter. Curves end at 60 bits per key. A filter that has no false negatives and a false-positive rate "
@@ -218,13 +237,14 @@ static void put_finding(lab_text *t, const lab_finding *f) {
 static void put_findings(lab_text *t, const lab_result *r) {
     if (r->finding_count == 0)
         return;
+    text_put(t, "<details>\n<summary>%zu finding%s</summary>\n", r->finding_count, r->finding_count == 1 ? "" : "s");
     text_put(
         t, "<table class=\"stacked findings\">\n<thead><tr><th scope=\"col\">what</th><th scope=\"col\">predicted</th>"
            "<th scope=\"col\">measured</th><th scope=\"col\">interval</th><th scope=\"col\">holds</th></tr></thead>\n"
            "<tbody>\n");
     for (size_t i = 0; i < r->finding_count; i++)
         put_finding(t, &r->findings[i]);
-    text_put(t, "</tbody>\n</table>\n");
+    text_put(t, "</tbody>\n</table>\n</details>\n");
 }
 
 static void put_parameters(lab_text *t, const lab_result *r, lab_settings settings) {
@@ -257,7 +277,12 @@ static void put_claim(lab_text *t, const lab_result *r, lab_settings settings) {
     const lab_claim *claim = r->claim;
     text_put(t, "<section class=\"claim\" id=\"");
     text_escaped(t, claim->id);
-    text_put(t, "\">\n<h3><span class=\"id\">");
+    text_put(t, "\" data-claim=\"v%d\" data-group=\"%c", (int)r->verdict, claim->id[0]);
+    text_put(t, "\" aria-labelledby=\"");
+    text_escaped(t, claim->id);
+    text_put(t, "-title\">\n<h3 id=\"");
+    text_escaped(t, claim->id);
+    text_put(t, "-title\"><span class=\"id\">");
     text_escaped(t, claim->id);
     text_put(t, "</span> ");
     put_title(t, claim->title);
@@ -286,7 +311,7 @@ static void put_claim(lab_text *t, const lab_result *r, lab_settings settings) {
         plot_html(t, r->plots[i], claim->id, i + 1);
     put_findings(t, r);
     put_parameters(t, r, settings);
-    text_put(t, "</section>\n");
+    text_put(t, "<p class=\"back\"><a href=\"#contents\">Back to the contents</a></p>\n</section>\n");
 }
 
 /* ---- the foot ---- */
@@ -306,16 +331,17 @@ static void put_documents(lab_text *t) {
 
 void page_html(lab_text *t, const lab_result *chart, const lab_result *results, size_t count, lab_settings settings) {
     put_head(t);
-    text_put(t, "<header>\n<h1>The theory, measured</h1>\n");
+    text_put(t, "<a class=\"skip\" href=\"#contents\">Contents</a>\n<header>\n<h1>The theory, measured</h1>\n");
     put_run(t, results, count, settings);
     put_counts(t, results, count);
     text_put(t, "</header>\n<main>\n");
     put_reading(t);
+    put_filter(t, results, count);
     put_contents(t, results, count);
     put_choosing(t, chart);
     for (size_t i = 0; i < count; i++) {
         if (begins_group(results, i))
-            text_put(t, "<h2>%s</h2>\n", group_of(results[i].claim));
+            text_put(t, "<h2 data-group=\"%c\">%s</h2>\n", results[i].claim->id[0], group_of(results[i].claim));
         put_claim(t, &results[i], settings);
     }
     text_put(t, "</main>\n");

@@ -105,4 +105,31 @@
   // The Tab key can scroll the page.
   window.addEventListener('scroll', place, { passive: true });
   window.addEventListener('resize', place);
+
+  // The filter: shows the claims with one verdict, or all. A link to a claim that is hidden shows all of them again.
+  var buttons = Array.prototype.slice.call(document.querySelectorAll('.filter button'));
+  function filter(verdict) {
+    buttons.forEach(function (b) { b.setAttribute('aria-pressed', String(b.dataset.verdict === verdict)); });
+    Array.prototype.forEach.call(document.querySelectorAll('main [data-claim]'), function (e) {
+      e.hidden = verdict !== '' && e.dataset.claim !== verdict;
+    });
+    Array.prototype.forEach.call(document.querySelectorAll('main h2[data-group]'), function (h) {
+      h.hidden = !document.querySelector('section.claim[data-group="' + h.dataset.group + '"]:not([hidden])');
+    });
+  }
+  buttons.forEach(function (b) {
+    b.addEventListener('click', function () { filter(b.dataset.verdict); });
+  });
+  if (buttons.length > 0) buttons[0].parentNode.hidden = false;
+  window.addEventListener('hashchange', function () {
+    var target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target && target.closest('[hidden]')) {
+      filter('');
+      target.scrollIntoView();
+    }
+  });
+  // Folded tables are printed, too.
+  window.addEventListener('beforeprint', function () {
+    Array.prototype.forEach.call(document.querySelectorAll('details'), function (d) { d.open = true; });
+  });
 })();

@@ -16,7 +16,7 @@
 #include "parts.h"
 
 enum { WIDTH = 640, HEIGHT = 360, LEFT = 84, RIGHT = 624, TOP = 14, BOTTOM = 326 };
-enum { COLOURS = 10, X_MARKS = 6, Y_MARKS = 6 };
+enum { COLOURS = 12, X_MARKS = 6, Y_MARKS = 6 };
 enum { FILE_WIDTH = 930, LEGEND = 640, LEGEND_LINE = 22 }; /* in a file the legend is to the right of the frame */
 enum { CURVE_CIRCLES_MAX = 80 }; /* circles on a curve that show their values; more would overlap */
 enum { MANY_POINTS = 80 };       /* a series with this many points is drawn with small circles */
@@ -231,22 +231,34 @@ static void put_words(lab_text *t, double x, double y, const char *anchor, const
     text_put(t, "</text>\n");
 }
 
-void plot_svg(lab_text *t, const lab_plot *plot, const char *claim) {
-    enum { ABOVE = 24, BELOW = 24 }; /* space for the labels of the axes */
+void plot_svg(lab_text *t, const lab_plot *plot, const char *claim, const char *title) {
+    enum { ABOVE = 24, TITLE = 28, BELOW = 24 }; /* space for the title and for the labels of the axes */
     frame f = frame_of(plot);
-    text_put(t, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 %d %d %d\" role=\"img\" aria-label=\"", -ABOVE,
-             FILE_WIDTH, ABOVE + HEIGHT + BELOW);
+    int above = ABOVE + (title != NULL ? TITLE : 0), legend = TOP + (int)plot->count * LEGEND_LINE;
+    int below = legend > HEIGHT + BELOW ? legend : HEIGHT + BELOW;
+    text_put(t, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 %d %d %d\" role=\"img\" aria-label=\"", -above,
+             FILE_WIDTH, above + below);
     text_escaped(t, plot->title);
     text_put(t, "\" font-family=\"system-ui, sans-serif\">\n<style>\n%s</style>\n<g id=\"%s\">\n", LAB_PLOT_CSS, claim);
+    if (title != NULL)
+        put_words(t, LEFT, TOP - 12 - TITLE, "start", title);
     put_axes(t, &f);
     put_words(t, LEFT, TOP - 12, "start", plot->y_label);
     put_words(t, (LEFT + RIGHT) / 2.0, HEIGHT + BELOW - 10, "middle", plot->x_label);
     double at = TOP + LEGEND_LINE / 2.0;
-    for (size_t s = 0; s < plot->count; s++)
-        if (plot->series[s]->is_curve) {
+    for (int points = 0; points < 2; points++) /* curves first, as in the page */
+        for (size_t s = 0; s < plot->count; s++) {
+            if (plot->series[s]->is_curve == (points == 1))
+                continue;
             text_put(t, "<g class=\"s%u\">\n", colour_of(plot, s));
-            put_curve(t, &f, plot->series[s]);
-            text_put(t, "<path class=\"curve\" d=\"M%d %gh24\"/>", LEGEND, at);
+            if (points == 0) {
+                put_curve(t, &f, plot->series[s]);
+                text_put(t, "<path class=\"curve\" d=\"M%d %gh24\"/>", LEGEND, at);
+            } else {
+                put_points(t, &f, plot->series[s]);
+                text_put(t, "<path class=\"bars\" d=\"M%d %gv12\"/>", LEGEND + 12, at - 6);
+                text_put(t, "<circle class=\"dot\" cx=\"%d\" cy=\"%g\" r=\"4\"/>", LEGEND + 12, at);
+            }
             put_words(t, LEGEND + 32, at + 5, "start", plot->series[s]->name);
             text_put(t, "</g>\n");
             at += LEGEND_LINE;
