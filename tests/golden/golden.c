@@ -93,6 +93,7 @@ static const golden_case CASES[] = {
     {"large-cuckoo-simple", "cuckoo", "alternate=simple", 700000, 0.01, false, 0, 600000, 1, false},
     {"large-cuckoo-xor", "cuckoo", "alternate=xor", 400000, 0.01, false, 0, 350000, 1, false},
     {"large-cuckoo-walk", "cuckoo", "insert=walk max=100", 400000, 0.01, false, 0, 350000, 1, false},
+    {"cuckoo-walk-first", "cuckoo", "start=first b=2", 20000, 0.01, false, 0, 18000, 1, false},
     {"large-overlap", "overlap", NULL, 700000, 0.005, false, 0, 600000, 1, false},
     {"large-fuse", "fuse", NULL, 1600000, 0.01, false, 0, 1500000, 1, false},
     {"fuse-wide", "fuse", "f=32", 1000, 0.01, false, 0, 1000, 1, false},

@@ -451,7 +451,7 @@ static void verify_header(const uint8_t *block, const filter *f) {
         verify_filter_fields(f);
 
     static const uint8_t used[] = {
-        [BLOOM] = 0x87,           [BLOCKED] = 0x83, [COUNTING] = 0x8f, [CUCKOO] = 0x7f, [OVERLAP] = 0x47,
+        [BLOOM] = 0x87,           [BLOCKED] = 0x83, [COUNTING] = 0x8f, [CUCKOO] = 0xff, [OVERLAP] = 0x47,
         [LAYERS] = 0x0f,          [FUSE] = 0x1f,    [RIBBON] = 0x3f,   [IMAGE] = 0xff,  [ENTRIES] = 0x3f,
         [BLOCKED_COUNTING] = 0x83};
     for (unsigned i = 0; i < PARAMETERS; i++)
