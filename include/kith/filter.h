@@ -491,9 +491,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filte
 KITH_API uint64_t kith_filter_memory(const kith_filter *filter);
 
 /* Writes the values of the kind's options to `text`, in the form of spec.options, for example "b=4 f=12
- * alternate=halves insert=search max=500". kith_filter_kind_at() lists the options of a kind with their meanings.
- * Values that the planner chose are written as well. Works like snprintf(): writes at most text_bytes bytes with the
- * terminating zero, and returns the length of the whole text. */
+ * alternate=halves insert=search max=500 start=random". kith_filter_kind_at() lists the options of a kind with their
+ * meanings. Values that the planner chose are written as well. Works like snprintf(): writes at most text_bytes bytes
+ * with the terminating zero, and returns the length of the whole text. */
 KITH_API size_t kith_filter_options(const kith_filter *filter, char *text, size_t text_bytes);
 
 /* Sets *value to the value of the kind's option of this name (for layers also of their inner kind), if it is a number.
