@@ -19,9 +19,8 @@
 enum {
     OTHERS_MOST = 3,
     SHARED = 10,
-    SPLIT = 1024,   /* absent keys in each stage */
-    COUNTED = 200,  /* a wrong yes that is expected less often in all trials is measured in stages */
-    STAGED_PER = 20 /* trials for each B that is used in stages, which takes longer */
+    SPLIT = 1024,  /* absent keys in each stage */
+    COUNTED = 200, /* a wrong yes that is expected less often in all trials is measured in stages */
 };
 
 static bool is_subset(lab *l, const kith_filter *part, const kith_filter *whole) {
@@ -75,12 +74,14 @@ static lab_estimate measure_in_stages(lab *l, bloom_shape shape, unsigned others
 }
 
 static void run(lab *l) {
-    uint64_t n = lab_number(l, "n"), trials = lab_number(l, "trials"), refused = 0;
+    uint64_t n = lab_number(l, "n"), trials = lab_number(l, "trials"), staged = lab_number(l, "staged");
+    uint64_t refused = 0;
     double ks[LAB_NUMBERS_MAX];
     size_t count = lab_list(l, "k", ks);
     bloom_parameter(l, "keys of B", n);
     lab_parameter(l, "keys of A", "%d keys of B, and 0 to %d others", SHARED, OTHERS_MOST);
     bloom_parameter(l, "pairs of filters", trials);
+    bloom_parameter(l, "filters used in stages", staged);
     lab_plot *plot =
         lab_draw(l, "False positives of the subset test", "keys of A that are not in B", "rate", LAB_LOG_Y);
     for (size_t h = 0; h < count; h++) {
@@ -105,7 +106,7 @@ static void run(lab *l) {
             double rate = pow(bloom_moment(l, shape.slice, n, others), shape.k);
             bool counted = others > 1 && rate * (double)trials >= COUNTED;
             lab_estimate measured =
-                counted ? lab_share(yes[others], trials) : measure_in_stages(l, shape, others, trials / STAGED_PER);
+                counted ? lab_share(yes[others], trials) : measure_in_stages(l, shape, others, staged);
             lab_find(l, LAB_EQUALS, rate, measured, "%u other key%s, k = %u%s", others, others > 1 ? "s" : "", shape.k,
                      counted ? "" : ", in stages");
             lab_at(points, others, measured);
@@ -124,6 +125,7 @@ const lab_claim lab_B14 = {
     .code = "src/kinds/shared/bit_cells.h",
     .decides = "3 other keys, k = 7",
     .settings = {LAB_SIZE("trials", 20000, 400000, 100, 1e8, "pairs of filters of each kind"),
+                 LAB_SIZE("staged", 1000, 4000, 2, 1e7, "filters of each kind that are used in stages"),
                  LAB_WHOLES("k", "1,2,4,7", "1,2,4,7", 1, 30, 1, 20, "hashes per key"),
                  LAB_WHOLE("n", "200", 10, 10000, 50, 2000, "keys of B")},
     .run = run,
