@@ -93,17 +93,17 @@ static spread measure_size(lab *l, bloom_array array, bool whole, uint64_t filte
     return s;
 }
 
-static void measure_spread(lab *l, bool whole, uint64_t filters, unsigned log_most, lab_plot *plot) {
+static void measure_spread(lab *l, bool whole, uint64_t filters, unsigned log_m_max, lab_plot *plot) {
     const char *name = whole ? "one array" : "slices";
     lab_series *deviation = lab_curve(plot, "%s: standard deviation, exact", name);
     lab_series *largest = lab_points(plot, "%s: measured, largest", name),
                *root = lab_points(plot, "%s: measured, root mean square", name);
-    for (unsigned log_m = 8; log_m <= log_most; log_m++) {
+    for (unsigned log_m = 8; log_m <= log_m_max; log_m++) {
         uint64_t m = UINT64_C(1) << log_m;
         bloom_array array = {(uint64_t)((double)m / SPREAD_HASHES * log(2)), SPREAD_HASHES, m};
         /* The largest sizes take nearly all of the time. */
-        bloom_share share = {1 - 0.6 * exp2((double)log_m - log_most - 1),
-                             1 - 0.6 * exp2((double)log_m - log_most - 2)};
+        bloom_share share = {1 - 0.6 * exp2((double)log_m - log_m_max - 1),
+                             1 - 0.6 * exp2((double)log_m - log_m_max - 2)};
         spread s = measure_size(l, array, whole, filters, share);
         double limit = sqrt((double)m * log((double)m));
         lab_estimate variance = bloom_measured_variance(s.squares, filters);
@@ -118,19 +118,19 @@ static void measure_spread(lab *l, bool whole, uint64_t filters, unsigned log_mo
 
 static void run(lab *l) {
     uint64_t filters = lab_number(l, "filters");
-    unsigned log_most = (unsigned)lab_number(l, "log_most");
+    unsigned log_m_max = (unsigned)lab_number(l, "log_m_max");
     bloom_parameter(l, "filters at each load and size", filters);
-    lab_parameter(l, "m", "1000k; 64; 2^8 to 2^%u", log_most);
+    lab_parameter(l, "m", "1000k; 64; 2^8 to 2^%u", log_m_max);
     measure_share(l, filters);
     lab_plot *plot =
         lab_draw(l, "Deviation of the number of set bits, kn/m = ln 2", "m, bits", "bits", LAB_LOG_X | LAB_LOG_Y);
     lab_series *bound = lab_curve(plot, "√(m ln m)");
-    for (double m = 256; m <= exp2(log_most); m *= 2)
+    for (double m = 256; m <= exp2(log_m_max); m *= 2)
         lab_at(bound, m, lab_exact(sqrt(m * log(m))));
     if (lab_wants(l, "layout", "slices"))
-        measure_spread(l, false, filters, log_most < LOG_SLICES_MOST ? log_most : LOG_SLICES_MOST, plot);
+        measure_spread(l, false, filters, log_m_max < LOG_SLICES_MOST ? log_m_max : LOG_SLICES_MOST, plot);
     if (lab_wants(l, "layout", "whole"))
-        measure_spread(l, true, filters, log_most, plot);
+        measure_spread(l, true, filters, log_m_max, plot);
 }
 
 const lab_claim lab_B1 = {
@@ -144,7 +144,7 @@ const lab_claim lab_B1 = {
             "are 0; it counts those that are 1.",
     .decides = "one array: bits that are 0 at kn/m = 0.7, k = 7",
     .settings = {LAB_SIZE("filters", 1500, 10000, 30, 1e7, "filters of each size"),
-                 LAB_SIZE("log_most", 13, 16, 9, 20, "log2 of the most bits"),
+                 LAB_SIZE("log_m_max", 13, 16, 9, 20, "log2 of the most bits"),
                  LAB_WORD("layout", "both", "both whole slices", "one array for all hashes, or one slice per hash"),
                  LAB_LIST("load", "0.1,0.3,0.7,1,1.5,2", "0.1,0.3,0.7,1,1.5,2", 0.001, 3, 0.01, 2, "kn/m"),
                  LAB_WHOLE("k", "7", 1, 30, 1, 20, "hashes per key")},

@@ -74,7 +74,7 @@ static lab_estimate measure_in_stages(lab *l, bloom_shape shape, unsigned others
 }
 
 static void run(lab *l) {
-    uint64_t n = lab_number(l, "n"), trials = lab_number(l, "trials"), staged = lab_number(l, "staged");
+    uint64_t n = lab_number(l, "n"), trials = lab_number(l, "pairs"), staged = lab_number(l, "staged");
     uint64_t refused = 0;
     double ks[LAB_NUMBERS_MAX];
     size_t count = lab_list(l, "k", ks);
@@ -124,7 +124,7 @@ const lab_claim lab_B14 = {
     .formula = "P(yes) = (E (X/s)^{r})^{k} ≈ ε^{r}",
     .code = "src/kinds/shared/bit_cells.h",
     .decides = "3 other keys, k = 7",
-    .settings = {LAB_SIZE("trials", 20000, 400000, 100, 1e8, "pairs of filters of each kind"),
+    .settings = {LAB_SIZE("pairs", 20000, 400000, 100, 1e8, "pairs of filters of each kind"),
                  LAB_SIZE("staged", 1000, 4000, 2, 1e7, "filters of each kind that are used in stages"),
                  LAB_WHOLES("k", "1,2,4,7", "1,2,4,7", 1, 30, 1, 20, "hashes per key"),
                  LAB_WHOLE("n", "200", 10, 10000, 50, 2000, "keys of B")},

@@ -82,7 +82,7 @@ static void measure_few(lab *l, uint64_t filters, uint64_t asked) {
 
 static void run(lab *l) {
     uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters"), asked = lab_number(l, "asked");
-    uint64_t small = lab_number(l, "small"), small_asked = lab_number(l, "small_asked");
+    uint64_t small = lab_number(l, "small_filters"), small_asked = lab_number(l, "small_asked");
     lab_parameter(l, "n", "%llu, and 7 to 350", (unsigned long long)n);
     lab_parameter(l, "filters", "%llu, and %llu small ones", (unsigned long long)filters, (unsigned long long)small);
     lab_parameter(l, "absent keys looked up in each", "%llu, and %llu", (unsigned long long)asked,
@@ -101,7 +101,7 @@ const lab_claim lab_B2 = {
     .settings = {LAB_SIZE("n", 2000, 20000, 10, 1e7, "keys of each filter"),
                  LAB_SIZE("filters", 50, 200, 2, 1e6, "filters of each shape"),
                  LAB_SIZE("asked", 20000, 100000, 100, 1e8, "absent keys looked up in each"),
-                 LAB_SIZE("small", 4000, 40000, 30, 1e7, "filters of few keys"),
+                 LAB_SIZE("small_filters", 4000, 40000, 30, 1e7, "filters of few keys"),
                  LAB_SIZE("small_asked", 300, 1000, 10, 1e6, "absent keys looked up in each of those"),
                  LAB_LIST("m_per_n", "4,6,8,10,12,16", "4,6,8,10,12,16", 1, 60, 3, 20,
                           "bits per key (with k: every pair; by default eight pairs)"),

@@ -103,9 +103,9 @@ static double lost_by_illegal_removal(lab *l, uint64_t n, double *predicted) {
 }
 
 static void run(lab *l) {
-    uint64_t capacity = lab_number(l, "capacity"), filters = lab_number(l, "filters"),
+    uint64_t capacity = lab_number(l, "n"), filters = lab_number(l, "filters"),
              steps = lab_number(l, "rounds") * capacity;
-    uint64_t n = lab_number(l, "n"), illegal_filters = lab_number(l, "illegal_filters");
+    uint64_t n = lab_number(l, "illegal_n"), illegal_filters = lab_number(l, "illegal_filters");
     lab_parameter(l, "capacity, keys added and removed", "%llu, half of that", (unsigned long long)capacity);
     lab_parameter(l, "filters of each kind, steps in each", "%llu, %llu", (unsigned long long)filters,
                   (unsigned long long)steps);
@@ -164,10 +164,10 @@ const lab_claim lab_K3 = {
             "was never added, and if counters wrap around when they overflow. A counter that stays at its maximum "
             "loses no key.",
     .decides = "keys lost by one removal of a key that was never added",
-    .settings = {LAB_SIZE("capacity", 500, 1000, 16, 100000, "capacity of each filter"),
+    .settings = {LAB_SIZE("n", 500, 1000, 16, 100000, "capacity of each filter"),
                  LAB_SIZE("filters", 10, 60, 1, 1e6, "filters of each kind"),
                  LAB_SIZE("rounds", 8, 20, 8, 1000, "adds and removals per unit of capacity"),
-                 LAB_SIZE("n", 2000, 5000, 100, 1e6, "keys of filters for illegal removals"),
+                 LAB_SIZE("illegal_n", 2000, 5000, 100, 1e6, "keys of filters for illegal removals"),
                  LAB_SIZE("illegal_filters", 100, 1000, 2, 1e6, "filters for illegal removals"),
                  LAB_WORD("kind", "all", "all counting blocked_counting", "kind of filter"),
                  LAB_NUMBER("rate", "1/128", 1e-4, 0.5, 1e-3, 0.1, "rate of the filters for illegal removals")},

@@ -24,7 +24,7 @@ typedef struct width {
 } width;
 
 static width width_of(lab *l) {
-    unsigned c = (unsigned)lab_number(l, "c");
+    unsigned c = (unsigned)lab_number(l, "width");
     width w = {(UINT64_C(1) << c) - 1, (UINT64_C(1) << c) + 5, 268 + (UINT64_C(2) << c), ""};
     (void)snprintf(w.options, sizeof w.options, "width=%u", c);
     return w;
@@ -125,7 +125,7 @@ static void run(lab *l) {
     uint64_t filters = lab_number(l, "filters");
     width w = width_of(l);
     double top = (double)w.top, adds = (double)w.adds;
-    lab_parameter(l, "c", "%llu", (unsigned long long)lab_number(l, "c"));
+    lab_parameter(l, "width", "%llu", (unsigned long long)lab_number(l, "width"));
     lab_parameter(l, "filters of each kind, other keys in each", "%llu, %d", (unsigned long long)filters, OTHERS);
     lab_plot *plot = lab_draw(l, "One key, added repeatedly", "adds", "its lowest counter", 0);
     lab_series *curve = lab_curve(plot, "copies, up to 2^c − 2");
@@ -196,7 +196,7 @@ const lab_claim lab_K4 = {
         "here.",
     .decides = "counting: copies accepted",
     .settings = {LAB_SIZE("filters", 20, 300, 1, 100000, "filters of each kind"),
-                 LAB_WHOLE("c", "4", 2, 8, 2, 8, "bits of a counter (blocked_counting: only 4)"),
+                 LAB_WHOLE("width", "4", 2, 8, 2, 8, "bits of a counter (blocked_counting: only 4)"),
                  LAB_WORD("kind", "all", "all counting blocked_counting", "kind of filter")},
     .run = run,
 };

@@ -93,7 +93,7 @@ static cost measure(lab *l, const char *kind, uint64_t n, uint64_t filters, doub
 }
 
 static void run(lab *l) {
-    uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters"), timed = lab_number(l, "timed");
+    uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters"), timed = lab_number(l, "timed_n");
     lab_parameter(l, "rate", "%g", lab_real(l, "rate"));
     lab_parameter(l, "n", "%llu", (unsigned long long)n);
     cost bloom = measure(l, "bloom", n, filters, 0), cuckoo = measure(l, "cuckoo", n, filters, 0.4);
@@ -134,7 +134,7 @@ const lab_claim lab_F10 = {
         "times on this machine are shown.",
     .settings = {LAB_SIZE("n", 2000, 20000, 100, 1e6, "keys of each filter"),
                  LAB_SIZE("filters", 40, 100, 2, 1e5, "filters of each kind"),
-                 LAB_SIZE("timed", 20000, 1000000, 1000, 1e8, "keys of the filters whose time is measured"),
+                 LAB_SIZE("timed_n", 20000, 1000000, 1000, 1e8, "keys of the filters whose time is measured"),
                  LAB_NUMBER("rate", "0.001", 1e-9, 0.5, 1e-5, 0.01, "rate of both filters")},
     .run = run,
 };

@@ -69,7 +69,7 @@ static void look_at(lab *l, const layout *at, uint64_t per_pair, uint32_t *map, 
 }
 
 static void run(lab *l) {
-    uint64_t per_pair = lab_number(l, "keys"); /* a pair is missed with probability e^-40 */
+    uint64_t per_pair = lab_number(l, "n"); /* a pair is missed with probability e^-40 */
     lab_parameter(l, "digests for each bucket and fingerprint", "%llu", (unsigned long long)per_pair);
     lab_plot *plot = lab_draw(l, "The alternate of the first bucket", "fingerprint", "first slot of the alternate", 0);
     for (unsigned i = 0; i < LAYOUT_COUNT; i++) {
@@ -124,7 +124,7 @@ const lab_claim lab_F6 = {
     .formula = "p' = p ⊕ h(φ), p = p' ⊕ h(φ)",
     .code = "src/core/mix.h",
     .decides = "xor, 32 buckets: pairs whose alternate",
-    .settings = {LAB_SIZE("keys", 40, 1000, 1, 1e6, "keys per pair of bucket and fingerprint"),
+    .settings = {LAB_SIZE("n", 40, 1000, 1, 1e6, "keys per pair of bucket and fingerprint"),
                  LAB_WORD("alternate", "all", "all halves xor simple windows", "rule for the other bucket")},
     .run = run,
 };

@@ -108,7 +108,7 @@ static lab_estimate difference(const lab_sample *of, const lab_sample *less) {
 }
 
 static void measure_work(lab *l, const uint64_t *sizes) {
-    uint64_t most = lab_number(l, "keys");
+    uint64_t most = lab_number(l, "puts");
     double half = connected_bound(l), placements_bound = (1 + 2 * half) / (1 - half); /* 4 at m = 6n */
     lab_plot *plot =
         lab_draw(l, "Work of n insertions, including rehashes", "keys, n", "placements per key", LAB_LOG_X);
@@ -155,7 +155,7 @@ static void measure_work(lab *l, const uint64_t *sizes) {
 /* ---- rehashes ---- */
 
 static void measure_rehashes(lab *l) {
-    uint64_t keys = lab_number(l, "rehash_keys"); /* for each size */
+    uint64_t keys = lab_number(l, "rehash_puts"); /* for each size */
     lab_plot *plot = lab_draw(l, "Tables that rehash", "keys, n", "share of tables", LAB_LOG_X);
     lab_series *curve = lab_curve(plot, "exact"), *points = lab_points(plot, "measured");
     for (uint64_t n = 8; n <= 128; n *= 2) {
@@ -224,7 +224,7 @@ static void run(lab *l) {
     const uint64_t *sizes = lab_is_quick(l) ? QUICK : FULL; /* the sizes of an experiment belong together */
     lab_parameter(l, "order of insertion", "algorithm 3 of [0] (start=second)");
     lab_parameter(l, "slots per key", "%g", lab_real(l, "m_per_n"));
-    lab_parameter(l, "keys", "%llu to %llu", (unsigned long long)sizes[0], (unsigned long long)sizes[SIZE_COUNT - 1]);
+    lab_parameter(l, "n", "%llu to %llu", (unsigned long long)sizes[0], (unsigned long long)sizes[SIZE_COUNT - 1]);
     measure_work(l, sizes);
     measure_rehashes(l);
     measure_collisions(l);
@@ -242,8 +242,8 @@ const lab_claim lab_C12 = {
             "share a slot. So an insertion takes at most 2 placements on average, and 4 including rehashes, which is "
             "still O(1).",
     .decides = "placements per key, n = 128",
-    .settings = {LAB_SIZE("keys", 500000, 20000000, 1000, 1e10, "keys inserted at least for each size"),
-                 LAB_SIZE("rehash_keys", 800000, 12000000, 1000, 1e10,
+    .settings = {LAB_SIZE("puts", 500000, 20000000, 1000, 1e10, "keys inserted at least for each size"),
+                 LAB_SIZE("rehash_puts", 800000, 12000000, 1000, 1e10,
                           "keys inserted for each size, to count rehashes"),
                  LAB_SIZE("graphs", 150, 1000, 30, 1e6, "graphs of each size"),
                  LAB_NUMBER("m_per_n", "6", 4.5, 100, 6, 100, "slots per key")},

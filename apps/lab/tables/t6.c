@@ -100,7 +100,7 @@ static void measure_families(lab *l, const uint64_t *keys, uint64_t n, unsigned 
 }
 
 static void run(lab *l) {
-    unsigned log_n = (unsigned)lab_number(l, "log_n"), log_most = (unsigned)lab_number(l, "log_most");
+    unsigned log_n = (unsigned)lab_number(l, "log_n"), log_n_max = (unsigned)lab_number(l, "log_n_max");
     uint64_t n = UINT64_C(1) << log_n, *keys = lab_take(l, n * sizeof *keys), known = lab_random(l) | 1;
     lab_parameter(l, "n = m", "%llu", (unsigned long long)n);
     lab_parameter(l, "tables", "%llu", (unsigned long long)lab_number(l, "tables"));
@@ -114,10 +114,10 @@ static void run(lab *l) {
     lab_series *law = lab_curve(plot, "ln n / ln ln n"), *bound = lab_curve(plot, "3 ln n / ln ln n");
     lab_series *points = lab_points(plot, "siphash"), *adversary = lab_points(plot, "keys chosen by the adversary");
     lab_at(adversary, (double)n, lab_exact((double)longest(l, KITH_FAMILY_XXH3, 0, known, keys, n)));
-    for (unsigned log_size = 6; log_size <= log_most; log_size++) {
+    for (unsigned log_size = 6; log_size <= log_n_max; log_size++) {
         uint64_t size = UINT64_C(1) << log_size;
         double expected = longest_expected(size), rate = log((double)size) / log(log((double)size));
-        lab_estimate measured = longest_mean(l, KITH_FAMILY_SIPHASH, 0, NULL, size, 0.5 + 0.5 * log_size / log_most);
+        lab_estimate measured = longest_mean(l, KITH_FAMILY_SIPHASH, 0, NULL, size, 0.5 + 0.5 * log_size / log_n_max);
         lab_find(l, LAB_EQUALS, expected, measured, "longest chain, n = 2^%u, siphash", log_size);
         lab_find(l, LAB_AT_MOST, 3 * rate, measured, "longest chain, n = 2^%u: 3 ln n / ln ln n", log_size);
         lab_at(worst, (double)size, lab_exact((double)size));
@@ -139,7 +139,7 @@ const lab_claim lab_T6 = {
     .decides = "the same keys, siphash with a random key",
     .settings = {LAB_SIZE("tables", 150, 500, 2, 1e6, "tables of each kind"),
                  LAB_SIZE("log_n", 9, 12, 6, 16, "log2 of the number of keys that the adversary chooses"),
-                 LAB_SIZE("log_most", 11, 16, 6, 20, "log2 of the most keys"),
+                 LAB_SIZE("log_n_max", 11, 16, 6, 20, "log2 of the most keys"),
                  LAB_WORD("family", "all", "all siphash xxh3 polynomial tabulation multiply_shift",
                           "hash functions of the tables that get the adversary's keys")},
     .run = run,

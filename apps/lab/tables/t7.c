@@ -93,14 +93,14 @@ static void measure_list_and_array(lab *l) {
 }
 
 static void measure_table(lab *l, lab_plot *plot, const kind *k, double done) {
-    double log_most = (double)lab_number(l, "log_most"), most = 0, bits = 0;
+    double log_n_max = (double)lab_number(l, "log_n_max"), most = 0, bits = 0;
     lab_series *points = lab_points(plot, "%s", k->name);
     steps s;
     kith_table_spec spec = steps_spec(k->name, 0, NULL);
     kith_table *t = steps_table(l, &spec, &s);
     put_words(l, t, 0, 1);
     double first = bits_of(l, t);
-    for (unsigned i = 0; LOG_LEAST + (double)i / SIZES_PER_DOUBLING <= log_most; i++) {
+    for (unsigned i = 0; LOG_LEAST + (double)i / SIZES_PER_DOUBLING <= log_n_max; i++) {
         uint64_t n = (uint64_t)pow(2, LOG_LEAST + (double)i / SIZES_PER_DOUBLING), before = kith_table_count(t);
         put_words(l, t, before, n - before);
         bits = bits_of(l, t);
@@ -109,11 +109,11 @@ static void measure_table(lab *l, lab_plot *plot, const kind *k, double done) {
         lab_progress(l, done);
     }
     lab_drop(l, t);
-    double n = pow(2, log_most);
+    double n = pow(2, log_n_max);
     lab_find(l, LAB_AT_MOST, k->bits_per_key_max / 64, lab_exact(most / 64), "%s: bits per key / log2 U, at worst",
              k->name);
     lab_find(l, LAB_AT_LEAST, lower_bound(0x1p64, n) / n, lab_exact(bits / n), "%s: bits per key, n = 2^%.0f", k->name,
-             log_most);
+             log_n_max);
 }
 
 /* The bits per key of k slices with the fewest bits s each for which (1 - (1 - 1/s)^n)^k, the expected rate, is at most
@@ -169,7 +169,7 @@ const lab_claim lab_T7 = {
     .code = "src/tables/table.c",
     .decides = "cuckoo: bits per key / log2 U, at worst",
     .settings = {LAB_SIZE("universe", 65536, 1048576, 64, 1e8, "elements of the universe of the array"),
-                 LAB_SIZE("log_most", 16, 20, 7, 22, "log2 of the most keys in a table"),
+                 LAB_SIZE("log_n_max", 16, 20, 7, 22, "log2 of the most keys in a table"),
                  LAB_NUMBER("rate", "0.01", 1e-9, 0.5, 0.001, 0.02, "rate of the Bloom filters")},
     .run = run,
 };
