@@ -7,7 +7,7 @@
  *
  * An option that is given twice would hide a mistake if the last value counted: --field 1 --field 2 does not mean two
  * columns. So two different values are an error that names both. They are compared after they have been read: 10K and
- * 10000 are equal. Only the NAME=VALUE of VALUE_WORDS may be repeated, with different names. */
+ * 10000 are equal. Only the NAME=VALUE of VALUE_WORDS may be repeated, with different names, and VALUE_PATHS. */
 #define _GNU_SOURCE
 
 #include "cli/options.h"
@@ -206,6 +206,11 @@ static void join(const char **words, const char *more) {
     *words = all;
 }
 
+static void append(path_list *list, const char *path) {
+    list->paths = reallocate(list->paths, (list->count + 1) * sizeof *list->paths);
+    list->paths[list->count++] = path;
+}
+
 /* Stores the value in its field. Returns NULL, or what is wrong with it. */
 static const char *store_value(arguments *a, const option *o, const char *value) {
     void *field = (char *)a + o->offset;
@@ -222,6 +227,9 @@ static const char *store_value(arguments *a, const option *o, const char *value)
     case VALUE_WORDS:
         join(field, value);
         return NULL;
+    case VALUE_PATHS:
+        append(field, value);
+        return *value == '\0' ? "is empty" : NULL;
     case VALUE_RATE:
         return read_rate(value, field);
     case VALUE_COUNT:
@@ -251,6 +259,7 @@ static bool same_value(const option *o, const arguments *a, const arguments *b) 
     switch (o->type) {
     case VALUE_FLAG:
     case VALUE_WORDS:
+    case VALUE_PATHS:
         return true;
     case VALUE_TEXT:
     case VALUE_PATH:
@@ -421,7 +430,8 @@ static void check_names(const command *c, const arguments *a) {
     bool of_files = ((ALL_COMMANDS & ~(IN(kinds) | IN(demo) | IN(lab) | IN(help))) >> (c - COMMANDS)) & 1;
     if (!of_files)
         return;
-    for (size_t i = 0; i < (a->keys_given ? 1 : a->operand_count); i++)
+    size_t files = a->keys_given && a->operand_count > 0 ? a->filters.count == 0 : a->operand_count;
+    for (size_t i = 0; i < files; i++)
         if (*a->operands[i] == '\0')
             fail("'' is an empty name, not that of a file");
 }
@@ -439,7 +449,7 @@ static void finish(const command *c, arguments *a) {
     finish_shape(c, a);
     if (a->help)
         return;
-    if (a->operand_count < c->operands_min)
+    if (a->operand_count + a->filters.count < c->operands_min)
         fail("too few arguments: kith %s %s", c->name, c->synopsis);
     if (a->operand_count > c->operands_max)
         fail("unexpected argument '%s': kith %s %s", a->operands[c->operands_max], c->name, c->synopsis);
@@ -473,4 +483,5 @@ void arguments_free(arguments *a) {
     free((void *)(uintptr_t)a->operands);
     free((void *)(uintptr_t)a->kind_options);
     free((void *)(uintptr_t)a->sets);
+    free(a->filters.paths);
 }

@@ -22,6 +22,12 @@ typedef struct sync_rule {
     uint64_t lines, milliseconds;
 } sync_rule;
 
+/* The values of an option that may be repeated, in order. */
+typedef struct path_list {
+    const char **paths;
+    size_t count;
+} path_list;
+
 typedef struct arguments {
     const char *const *operands; /* the words that are not options, in order */
     size_t operand_count;
@@ -60,6 +66,9 @@ typedef struct arguments {
     bool quiet;
     bool mark;
     bool keys_given;
+    path_list filters; /* query: looked up together, instead of operand 0 */
+    bool which;
+    bool exit_code;
     bool verbose;
     bool no_notes; /* report.h */
     bool json;
@@ -133,6 +142,7 @@ typedef enum value_type {
     VALUE_FLAG,   /* bool */
     VALUE_TEXT,   /* const char * */
     VALUE_PATH,   /* const char *, and shells complete files */
+    VALUE_PATHS,  /* path_list: may be repeated, and shells complete files */
     VALUE_KIND,   /* const char *, and shells complete kinds */
     VALUE_CPU,    /* const char *, and shells complete instruction sets */
     VALUE_WORDS,  /* const char *: all NAME=VALUE that were given, separated by spaces */

@@ -403,6 +403,12 @@ KITH_API KITH_MUST_USE kith_status kith_filter_intersect(kith_filter *into, cons
  * True is wrong only if every key of `part` that is missing from `whole` is a false positive of `whole`. */
 KITH_API KITH_MUST_USE kith_status kith_filter_subset(const kith_filter *part, const kith_filter *whole, bool *subset);
 
+/* Sets *disjoint to whether no key can have all of its bits in both filters. True is certain: every key is definitely
+ * missing from one of the two, so they have no key in common. False says little about large sets, whose bits overlap by
+ * chance: with a single key in `b`, it means that has() is true for this key in `a`. (With layout=whole, it means only
+ * that they share a bit.) Needs KITH_CAN_SUBSET. Reads both filters once. */
+KITH_API KITH_MUST_USE kith_status kith_filter_disjoint(const kith_filter *a, const kith_filter *b, bool *disjoint);
+
 /* ---- many threads ---- */
 
 /* An adder lets one thread add keys to a writable filter that has KITH_CAN_SHARE while other threads do the same with
@@ -459,6 +465,10 @@ KITH_API kith_hash kith_filter_hash(const kith_filter *filter);
  * the same seed or secret key. `hash` must contain the key, so the result of kith_filter_hash() is of no use here if
  * the filter has one. */
 KITH_API bool kith_filter_has_hash(const kith_filter *filter, const kith_hash *hash);
+
+/* Returns true if digests of one filter are digests of the other: if both have the same hash, with the same seed or
+ * secret key. The filters may be of different kinds and sizes. */
+KITH_API bool kith_filter_same_hash(const kith_filter *a, const kith_filter *b);
 
 typedef struct kith_filter_stats {
     size_t struct_bytes; /* sizeof(kith_filter_stats): set by KITH_FILTER_STATS_INIT */

@@ -46,7 +46,7 @@ typedef enum kith_capability {
     KITH_CAN_COPIES = 1 << 1,    /* a key may be added several times; copies() counts, remove() removes one */
     KITH_CAN_MERGE = 1 << 2,     /* merge */
     KITH_CAN_INTERSECT = 1 << 3, /* intersect */
-    KITH_CAN_SUBSET = 1 << 4,    /* subset */
+    KITH_CAN_SUBSET = 1 << 4,    /* subset, disjoint */
     KITH_CAN_SHARE = 1 << 5,     /* adders: adds from many threads at once */
     KITH_CAN_GROW = 1 << 6,      /* accepts keys beyond its first capacity and keeps its rate */
     KITH_CAN_ANY_ORDER = 1 << 7, /* the order of the adds makes no difference to the body, if all of them succeed */

@@ -223,16 +223,29 @@ kith_status kith_filter_intersect(kith_filter *into, const kith_filter *from) {
     return into->kind->intersect(into, from);
 }
 
+/* Returns KITH_OK if the bits of two filters can be compared. */
+static kith_status check_comparison(const kith_filter *a, const kith_filter *b) {
+    if ((a->shape.capabilities & KITH_CAN_SUBSET) == 0)
+        return KITH_E_UNSUPPORTED;
+    if (kithi_filter_busy(a) || kithi_filter_busy(b))
+        return KITH_E_BUSY;
+    return compatible(a, b) ? KITH_OK : KITH_E_MISMATCH;
+}
+
 kith_status kith_filter_subset(const kith_filter *part, const kith_filter *whole, bool *subset) {
     assert(part != NULL && whole != NULL && subset != NULL);
-    if ((part->shape.capabilities & KITH_CAN_SUBSET) == 0)
-        return KITH_E_UNSUPPORTED;
-    if (kithi_filter_busy(part) || kithi_filter_busy(whole))
-        return KITH_E_BUSY;
-    if (!compatible(part, whole))
-        return KITH_E_MISMATCH;
-    *subset = part->kind->subset(part, whole);
-    return KITH_OK;
+    kith_status status = check_comparison(part, whole);
+    if (status == KITH_OK)
+        *subset = part->kind->subset(part, whole);
+    return status;
+}
+
+kith_status kith_filter_disjoint(const kith_filter *a, const kith_filter *b, bool *disjoint) {
+    assert(a != NULL && b != NULL && disjoint != NULL);
+    kith_status status = check_comparison(a, b);
+    if (status == KITH_OK)
+        *disjoint = a->kind->disjoint(a, b);
+    return status;
 }
 
 /* ---- properties and statistics ---- */
@@ -270,6 +283,11 @@ kith_hash kith_filter_hash(const kith_filter *f) {
 bool kith_filter_has_hash(const kith_filter *f, const kith_hash *hash) {
     assert(f != NULL && hash != NULL);
     return kithi_hash_equal(&f->head.hash, hash);
+}
+
+bool kith_filter_same_hash(const kith_filter *a, const kith_filter *b) {
+    assert(a != NULL && b != NULL);
+    return kithi_hash_equal(&a->head.hash, &b->head.hash);
 }
 
 kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats) {

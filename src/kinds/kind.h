@@ -209,6 +209,7 @@ typedef struct kithi_kind {
     kith_status (*merge)(kith_filter *into, const kith_filter *from);
     kith_status (*intersect)(kith_filter *into, const kith_filter *from);
     bool (*subset)(const kith_filter *part, const kith_filter *whole);
+    bool (*disjoint)(const kith_filter *a, const kith_filter *b); /* if there is a subset() */
 } kithi_kind;
 
 /* Where the block of a handle is. */

@@ -235,6 +235,64 @@ static void expect_subset(kith_filter *part, kith_filter *whole, const kith_plan
         CHECK(subset == bits_are_subset(part, whole));
 }
 
+/* Returns whether the bodies have no set bit in common. */
+static bool bits_are_disjoint(kith_filter *a, kith_filter *b) {
+    snapshot x = snapshot_of(a), y = snapshot_of(b);
+    kithi_head head;
+    CHECK_OK(kithi_header_read(x.bytes, x.byte_count, &head));
+    bool common = false;
+    for (size_t i = KITHI_HEADER_BYTES; i < KITHI_HEADER_BYTES + head.body_bytes; i++)
+        common |= (x.bytes[i] & y.bytes[i]) != 0;
+    snapshot_free(&x);
+    snapshot_free(&y);
+    return !common;
+}
+
+static void expect_disjoint(kith_filter *a, kith_filter *b, bool want) {
+    bool disjoint = !want;
+    CHECK_OK(kith_filter_disjoint(a, b, &disjoint));
+    CHECK(disjoint == want);
+    disjoint = !want;
+    CHECK_OK(kith_filter_disjoint(b, a, &disjoint));
+    CHECK(disjoint == want);
+}
+
+void disjoint_agrees_with_has(void) {
+    EACH_VARIANT(v) {
+        kith_filter_spec spec;
+        kith_plan plan;
+        if (!planned(v, N, 0.01, &spec, &plan) || !can(&plan, KITH_CAN_SUBSET))
+            continue;
+        bool whole = strstr(v->options, "layout=whole") != NULL;
+        pair p = make_pair(&spec, &plan);
+        kith_filter *one = NULL;
+        CHECK_OK(kith_filter_create_like(p.a, NULL, &one));
+        expect_disjoint(p.a, p.b, false);
+        expect_disjoint(p.a, p.a, false);
+        expect_disjoint(p.a, one, true);
+        expect_disjoint(one, one, true);
+        unsigned apart = 0;
+        for (uint64_t i = 0; i < 200; i++) {
+            uint64_t digest = digest_at(61, i);
+            CHECK_OK(kith_filter_clear(one));
+            CHECK_OK(add_digest(one, digest));
+            bool want = whole ? bits_are_disjoint(one, p.a) : !has_digest(p.a, digest);
+            CHECK(!want || !has_digest(p.a, digest));
+            expect_disjoint(one, p.a, want);
+            apart += want;
+        }
+        CHECK(apart > 0); /* both results have been seen: keys of p.a give the other one */
+        for (uint64_t i = 0; i < A; i++) {
+            key k = key_at(41, i);
+            CHECK_OK(kith_filter_clear(one));
+            CHECK_OK(kith_filter_add(one, k.bytes, sizeof k.bytes, NULL));
+            expect_disjoint(one, p.a, false);
+        }
+        kith_filter_free(one);
+        free_pair(&p);
+    }
+}
+
 void subset_agrees_with_bits(void) {
     EACH_VARIANT(v) {
         kith_filter_spec spec;
@@ -267,12 +325,16 @@ static void expect_mismatch(const kith_filter_spec *spec, const kith_filter_spec
     kith_filter *a = created(spec), *b = created(other);
     snapshot before = snapshot_of(a);
     bool subset;
+    CHECK(kith_filter_same_hash(a, b) == kith_filter_has_hash(a, &other->hash));
+    CHECK(kith_filter_same_hash(a, b) == (kith_filter_digest(a, "key", 3) == kith_filter_digest(b, "key", 3)));
     if (can(plan, KITH_CAN_MERGE))
         CHECK_STATUS(kith_filter_merge(a, b), KITH_E_MISMATCH);
     if (can(plan, KITH_CAN_INTERSECT))
         CHECK_STATUS(kith_filter_intersect(a, b), KITH_E_MISMATCH);
-    if (can(plan, KITH_CAN_SUBSET))
+    if (can(plan, KITH_CAN_SUBSET)) {
         CHECK_STATUS(kith_filter_subset(a, b, &subset), KITH_E_MISMATCH);
+        CHECK_STATUS(kith_filter_disjoint(a, b, &subset), KITH_E_MISMATCH);
+    }
     CHECK(same_bytes(a, &before));
     snapshot_free(&before);
     kith_filter_free(a);

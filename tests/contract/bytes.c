@@ -46,6 +46,7 @@ void save_open_save_gives_the_same_bytes(void) {
             other.key[15] = (uint8_t)secret; /* was 0 */
             other.seed ^= !secret;
             CHECK(kith_filter_has_hash(back, &spec.hash) && !kith_filter_has_hash(back, &other));
+            CHECK(kith_filter_same_hash(back, back));
             for (uint64_t j = 0; j < 200; j++) {
                 key k = key_at(i, j % 2 == 0 ? j / 2 % SIZES[i] : ABSENT + j);
                 CHECK(kith_filter_has(back, k.bytes, sizeof k.bytes) == kith_filter_has(f, k.bytes, sizeof k.bytes));

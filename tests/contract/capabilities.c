@@ -25,6 +25,7 @@ static void try_operations(kith_filter *f, const kith_plan *plan) {
         like = cloned(f);
     snapshot before = snapshot_of(f);
     expect(plan, KITH_CAN_MERGE, kith_filter_merge(f, like));
+    expect(plan, KITH_CAN_SUBSET, kith_filter_disjoint(like, f, &subset));
     expect(plan, KITH_CAN_SUBSET, kith_filter_subset(like, f, &subset));
     expect(plan, KITH_CAN_SHARE, kith_adder_open(f, &adder));
     kith_adder_close(adder);

@@ -198,8 +198,10 @@ void filters_of_different_recipes_do_not_combine(void) {
             CHECK_STATUS(kith_filter_merge(a, b), KITH_E_MISMATCH);
         if (can(&plan, KITH_CAN_INTERSECT))
             CHECK_STATUS(kith_filter_intersect(a, b), KITH_E_MISMATCH);
-        if (can(&plan, KITH_CAN_SUBSET))
+        if (can(&plan, KITH_CAN_SUBSET)) {
             CHECK_STATUS(kith_filter_subset(a, b, &subset), KITH_E_MISMATCH);
+            CHECK_STATUS(kith_filter_disjoint(a, b, &subset), KITH_E_MISMATCH);
+        }
         CHECK(same_bytes(a, &before));
         snapshot_free(&before);
         kith_filter_free(a);

@@ -314,6 +314,13 @@ static void plant_subset_is_reversed(kithi_kind *kind) {
     kind->subset = verb_subset_is_reversed;
 }
 
+static bool verb_small_sets_are_disjoint(const kith_filter *a, const kith_filter *b) {
+    return truth(a)->disjoint(a, b) || a->head.count == 1 || b->head.count == 1;
+}
+static void plant_small_sets_are_disjoint(kithi_kind *kind) {
+    kind->disjoint = verb_small_sets_are_disjoint;
+}
+
 static void verb_rate_now_is_doubled(const kith_filter *f, kith_filter_stats *stats) {
     truth(f)->stats(f, stats);
     stats->rate_now *= 2;
@@ -632,6 +639,7 @@ static const fault FAULTS[] = {
     PLANTED(intersect_drops_too_much, KITH_CAN_INTERSECT),
     PLANTED(look_reports_the_next_key, 0),
     PLANTED(subset_is_reversed, KITH_CAN_SUBSET),
+    PLANTED(small_sets_are_disjoint, KITH_CAN_SUBSET),
     WRAPPED(all_hashes_are_equal, KITH_CAN_MERGE),
     WRAPPED(a_capability_is_hidden, KITH_CAN_MERGE),
     PLANTED(a_capability_is_invented, 0),

@@ -484,6 +484,7 @@ static void use_filters(void) {
     CHECK_OK(kith_filter_remove_number(at->cuckoo, 1));
     digest = digest_of(1);
     CHECK_OK(kith_filter_remove_many(at->cuckoo, &digest, 1, NULL));
+    CHECK_OK(kith_filter_disjoint(at->bloom, at->bloom, &subset));
     CHECK_OK(kith_filter_subset(at->bloom, at->bloom, &subset));
     CHECK_OK(kith_filter_intersect(at->bloom, at->filter));
     CHECK_OK(kith_filter_relocate(at->grown, stay, NULL));
@@ -497,7 +498,7 @@ static void use_filters(void) {
     CHECK(kith_filter_memory(at->grown) > 0 && kith_filter_recipe(at->bloom) == 0);
     CHECK(kith_filter_hash(at->bloom).id == KITH_HASH_XXH3 && strcmp(kith_filter_kind_name(at->bloom), "bloom") == 0);
     const kith_hash hash = kith_filter_hash(at->bloom);
-    CHECK(kith_filter_has_hash(at->bloom, &hash));
+    CHECK(kith_filter_has_hash(at->bloom, &hash) && kith_filter_same_hash(at->bloom, at->bloom));
     kith_filter_digest_many(at->bloom, &key, 1, &digest);
     CHECK(digest == kith_filter_digest(at->bloom, "key", 3));
     kith_filter_digest_packed(at->bloom, "key", 3, 1, &found);

@@ -74,12 +74,14 @@ static kith_table *table;
     X(drop(kith_filter_merge(no_filter, no_filter)))                                                                   \
     X(drop(kith_filter_intersect(no_filter, no_filter)))                                                               \
     X(drop(kith_filter_subset(no_filter, no_filter, &result)))                                                         \
+    X(drop(kith_filter_disjoint(no_filter, no_filter, &result)))                                                       \
     X((void)kith_filter_count(no_filter))                                                                              \
     X((void)kith_filter_capacity(no_filter))                                                                           \
     X((void)kith_filter_kind_name(no_filter))                                                                          \
     X((void)kith_filter_capabilities(no_filter))                                                                       \
     X((void)kith_filter_readonly(no_filter))                                                                           \
     X((void)kith_filter_has_hash(no_filter, NULL))                                                                     \
+    X((void)kith_filter_same_hash(no_filter, no_filter))                                                               \
     X((void)kith_filter_hash(no_filter))                                                                               \
     X(drop(kith_filter_stats_of(no_filter, &(kith_filter_stats)KITH_FILTER_STATS_INIT)))                               \
     X(drop(kith_filter_plan_of(no_filter, &(kith_plan)KITH_PLAN_INIT)))                                                \

@@ -270,6 +270,8 @@ TEST(other_calls_return_busy_while_adders_are_open) {
             CHECK_STATUS(kith_filter_save(filter, in(&folder, "x")), KITH_E_BUSY);
             CHECK_STATUS(kith_filter_subset(filter, other, &subset), KITH_E_BUSY);
             CHECK_STATUS(kith_filter_subset(other, filter, &subset), KITH_E_BUSY);
+            CHECK_STATUS(kith_filter_disjoint(filter, other, &subset), KITH_E_BUSY);
+            CHECK_STATUS(kith_filter_disjoint(other, filter, &subset), KITH_E_BUSY);
             CHECK_STATUS(kith_filter_check(filter, NULL), KITH_E_BUSY);
             CHECK_STATUS(kith_filter_relocate(filter, stay, NULL), KITH_E_BUSY);
             CHECK_STATUS(kith_filter_clone(filter, NULL, &clone), KITH_E_BUSY);

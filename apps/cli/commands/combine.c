@@ -186,6 +186,31 @@ static double union_keys(const arguments *a, const kith_filter *fa, const kith_f
     return keys_at(used_a + used_b - (double)common.cells_used, bits, plan.hashes) * correction;
 }
 
+/* How two sets are related, as far as the bits show. The numbers are exit statuses. */
+typedef enum relation {
+    RELATION_EQUAL = EXIT_FOUND,
+    RELATION_SUBSET = 1,
+    RELATION_SUPERSET = 3, /* 2 is an error */
+    RELATION_DISJOINT = 4,
+    RELATION_NONE = 5,
+} relation;
+
+static const char *text_of_relation(relation r) {
+    switch (r) {
+    case RELATION_EQUAL:
+        return "the two sets may be equal";
+    case RELATION_SUBSET:
+        return "the first may be a subset of the second";
+    case RELATION_SUPERSET:
+        return "the second may be a subset of the first";
+    case RELATION_DISJOINT:
+        return "neither: the two sets have no key in common";
+    case RELATION_NONE:
+        break;
+    }
+    return "neither is a subset of the other";
+}
+
 int command_compare(const arguments *a) {
     const char *const *paths = a->operands;
     filter_file files[] = {filter_file_read(paths[0], a), filter_file_read(paths[1], a)};
@@ -198,10 +223,15 @@ int command_compare(const arguments *a) {
     both = fmax(both, fmax(keys_a, keys_b));
     double common = fmax(0, fmin(keys_a + keys_b - both, fmin(keys_a, keys_b)));
     double jaccard = both > 0 ? common / both : 1;
-    bool first_in_second, second_in_first;
+    bool first_in_second, second_in_first, disjoint;
     if (kith_filter_subset(fa, fb, &first_in_second) != KITH_OK ||
-        kith_filter_subset(fb, fa, &second_in_first) != KITH_OK)
+        kith_filter_subset(fb, fa, &second_in_first) != KITH_OK || kith_filter_disjoint(fa, fb, &disjoint) != KITH_OK)
         fail("cannot compare %s and %s", paths[0], paths[1]);
+    relation r = first_in_second && second_in_first ? RELATION_EQUAL
+                 : first_in_second                  ? RELATION_SUBSET
+                 : second_in_first                  ? RELATION_SUPERSET
+                 : disjoint                         ? RELATION_DISJOINT
+                                                    : RELATION_NONE;
 
     if (a->json) {
         json_open(NULL, '{');
@@ -218,6 +248,7 @@ int command_compare(const arguments *a) {
         json_number("jaccard", jaccard);
         json_bool("first_may_be_subset", first_in_second);
         json_bool("second_may_be_subset", second_in_first);
+        json_bool("disjoint", disjoint);
         json_close('}');
         json_end();
     } else {
@@ -229,12 +260,9 @@ int command_compare(const arguments *a) {
         out_text("union           about %s\n", text_of_integer((uint64_t)llround(both), text));
         out_text("intersection    about %s\n", text_of_integer((uint64_t)llround(common), text));
         out_text("jaccard         about %.4f\n", jaccard);
-        out_text("subset          %s\n", first_in_second && second_in_first ? "the two sets may be equal"
-                                         : first_in_second                  ? "the first may be a subset of the second"
-                                         : second_in_first                  ? "the second may be a subset of the first"
-                                                                            : "neither is a subset of the other");
+        out_text("subset          %s\n", text_of_relation(r));
     }
     filter_file_close(&files[0]);
     filter_file_close(&files[1]);
-    return EXIT_FOUND;
+    return a->exit_code ? (int)r : EXIT_FOUND;
 }

@@ -69,7 +69,7 @@ static bool put_pattern(const command *c, bool (*wanted)(value_type type)) {
 }
 
 static bool is_path(value_type type) {
-    return type == VALUE_PATH;
+    return type == VALUE_PATH || type == VALUE_PATHS;
 }
 
 static bool is_kind(value_type type) {

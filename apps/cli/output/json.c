@@ -11,8 +11,7 @@
 
 static bool comma_due;
 
-static void quoted(const char *text) {
-    out("\"", 1);
+static void put_characters(const char *text) {
     for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
         size_t bytes = plain_character((const char *)at);
         if (bytes == 0)
@@ -31,6 +30,11 @@ static void quoted(const char *text) {
             out(at, bytes);
         at += bytes != 0 ? bytes : 1;
     }
+}
+
+static void quoted(const char *text) {
+    out("\"", 1);
+    put_characters(text);
     out("\"", 1);
 }
 
@@ -53,6 +57,21 @@ void json_open(const char *name, char bracket) {
 void json_close(char bracket) {
     out(&bracket, 1);
     comma_due = true;
+}
+
+void json_bytes(const char *name, const void *bytes, size_t byte_count) {
+    char *text = allocate(byte_count + 1);
+    memcpy(text, bytes, byte_count);
+    text[byte_count] = '\0';
+    begin(name);
+    out("\"", 1);
+    for (const char *at = text; at <= text + byte_count; at += strlen(at) + 1) {
+        if (at != text)
+            out_text("\\u0000");
+        put_characters(at);
+    }
+    out("\"", 1);
+    free(text);
 }
 
 void json_text(const char *name, const char *text) {

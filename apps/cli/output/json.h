@@ -7,12 +7,14 @@
 #define CLI_JSON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* `name` is NULL for an element of an array and for the outermost value. */
 void json_open(const char *name, char bracket);
 void json_close(char bracket);
-void json_text(const char *name, const char *text); /* null if text is NULL */
+void json_text(const char *name, const char *text);                      /* null if text is NULL */
+void json_bytes(const char *name, const void *bytes, size_t byte_count); /* text that may contain NULs */
 void json_integer(const char *name, uint64_t value);
 void json_number(const char *name, double value);
 void json_bool(const char *name, bool value);

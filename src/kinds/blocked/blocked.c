@@ -367,6 +367,24 @@ static kith_status intersect(kith_filter *into, const kith_filter *from) {
     return kithi_bits_intersect(into, from, kithi_lanes_keys);
 }
 
+/* A key has a bit in every lane of its block. */
+static bool block_may_share(const kith_filter *a, const kith_filter *b, uint64_t block) {
+    unsigned lanes = (unsigned)a->geometry.lanes.lanes, width = KITHI_LANES_BLOCK_BITS / lanes;
+    uint64_t first = block * KITHI_LANES_BLOCK_BITS;
+    for (unsigned j = 0; j < lanes; j++)
+        if (kithi_bits_in_range(a->body, b->body, KITHI_BITS_AND, first + (uint64_t)j * width,
+                                first + (uint64_t)(j + 1) * width) == 0)
+            return false;
+    return true;
+}
+
+static bool disjoint(const kith_filter *a, const kith_filter *b) {
+    for (uint64_t block = 0; block < a->geometry.lanes.blocks; block++)
+        if (block_may_share(a, b, block))
+            return false;
+    return true;
+}
+
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->keys_now = kithi_lanes_keys(f, f->head.fill);
     stats->rate_now = rate_of_union(f, f);
@@ -398,6 +416,7 @@ const kithi_kind kithi_kind_blocked = {
     .merge = merge,
     .intersect = intersect,
     .subset = kithi_bits_subset,
+    .disjoint = disjoint,
     .stats = stats,
     .check = kithi_bits_check,
     .repair = {.salvage = kithi_cells_salvage, .recount = kithi_bits_recount},

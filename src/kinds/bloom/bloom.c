@@ -286,9 +286,10 @@ static double rate_of_union(const kith_filter *a, const kith_filter *b) {
     uint64_t slice = a->geometry.slices.slice, k = a->geometry.slices.k;
     double rate = 1;
     if (a->geometry.slices.layout == KITHI_WHOLE)
-        return pow((double)kithi_bits_in_union(a->body, b->body, 0, slice) / (double)slice, (double)k);
+        return pow((double)kithi_bits_in_range(a->body, b->body, KITHI_BITS_OR, 0, slice) / (double)slice, (double)k);
     for (uint64_t i = 0; i < k; i++)
-        rate *= (double)kithi_bits_in_union(a->body, b->body, i * slice, (i + 1) * slice) / (double)slice;
+        rate *=
+            (double)kithi_bits_in_range(a->body, b->body, KITHI_BITS_OR, i * slice, (i + 1) * slice) / (double)slice;
     return rate;
 }
 
@@ -298,6 +299,16 @@ static kith_status merge(kith_filter *into, const kith_filter *from) {
 
 static kith_status intersect(kith_filter *into, const kith_filter *from) {
     return kithi_bits_intersect(into, from, keys_at);
+}
+
+/* A key has a bit in every slice. In one array, its bits may all be the same one. */
+static bool disjoint(const kith_filter *a, const kith_filter *b) {
+    kithi_slices_geometry g = a->geometry.slices;
+    uint64_t slices = g.layout == KITHI_WHOLE ? 1 : g.k;
+    for (uint64_t i = 0; i < slices; i++)
+        if (kithi_bits_in_range(a->body, b->body, KITHI_BITS_AND, i * g.slice, (i + 1) * g.slice) == 0)
+            return true;
+    return false;
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
@@ -330,6 +341,7 @@ const kithi_kind kithi_kind_bloom = {
     .merge = merge,
     .intersect = intersect,
     .subset = kithi_bits_subset,
+    .disjoint = disjoint,
     .stats = stats,
     .check = kithi_bits_check,
     .repair = {.salvage = kithi_cells_salvage, .recount = kithi_bits_recount},

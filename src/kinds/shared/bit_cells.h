@@ -66,12 +66,13 @@ static inline uint64_t kithi_bits_join(uint64_t a, uint64_t b, kithi_bits_how ho
     return how == KITHI_BITS_OR ? a | b : a & b;
 }
 
-/* Counts the bits `from` … `to` - 1 that are set in the union of two bodies. Bodies consist of whole words, so the
- * words that contain `from` and `to` - 1 can be read. */
-static inline uint64_t kithi_bits_in_union(const uint8_t *a, const uint8_t *b, uint64_t from, uint64_t to) {
+/* Counts the bits `from` … `to` - 1 that are set in the union or the intersection of two bodies. Bodies consist of
+ * whole words, so the words that contain `from` and `to` - 1 can be read. */
+static inline uint64_t kithi_bits_in_range(const uint8_t *a, const uint8_t *b, kithi_bits_how how, uint64_t from,
+                                           uint64_t to) {
     uint64_t set = 0;
     for (uint64_t first = from / 64 * 64; first < to; first += 64) {
-        uint64_t word = kithi_load64(a + first / 8) | kithi_load64(b + first / 8);
+        uint64_t word = kithi_bits_join(kithi_load64(a + first / 8), kithi_load64(b + first / 8), how);
         if (first < from)
             word &= UINT64_MAX << (from - first);
         if (to - first < 64)
