@@ -103,14 +103,19 @@ static void put_json_plot(const lab_plot *plot) {
     json_close('}');
 }
 
+/* The members of a claim that do not depend on a run. */
+static void put_json_claim(const lab_claim *claim) {
+    json_text("claim", claim->id);
+    json_text("title", claim->title);
+    json_text("sentence", claim->sentence);
+    json_text("formula", claim->formula);
+    json_text("code", claim->code);
+    json_text("note", claim->note);
+}
+
 static void put_json_result(const lab_result *r) {
     json_open(NULL, '{');
-    json_text("claim", r->claim->id);
-    json_text("title", r->claim->title);
-    json_text("sentence", r->claim->sentence);
-    json_text("formula", r->claim->formula);
-    json_text("code", r->claim->code);
-    json_text("note", r->claim->note);
+    put_json_claim(r->claim);
     json_text("verdict", lab_verdict_text(r->verdict));
     json_text("refuted", lab_is_refuted(r->verdict) ? lab_headline(r)->quote : NULL);
     json_number("seconds", r->seconds);
@@ -190,11 +195,27 @@ void help_lab(const arguments *a) {
     free(c.claims);
 }
 
+static void put_json_list(const choice *c) {
+    json_open(NULL, '{');
+    json_open("claims", '[');
+    for (size_t i = 0; i < c->count; i++) {
+        json_open(NULL, '{');
+        put_json_claim(c->claims[i]);
+        json_close('}');
+    }
+    json_close(']');
+    json_close('}');
+    json_end();
+}
+
 static int list(const arguments *a) {
-    if (a->json || a->report != NULL || a->as_printed || a->sets != NULL)
-        fail("--list only lists the claims: it cannot be combined with --as-printed, --json, --report or --set");
+    if (a->report != NULL || a->as_printed || a->sets != NULL)
+        fail("--list only lists the claims: it cannot be combined with --as-printed, --report or --set");
     choice c = chosen(a);
-    put_lab_list(c.claims, c.count);
+    if (a->json)
+        put_json_list(&c);
+    else
+        put_lab_list(c.claims, c.count);
     free(c.claims);
     return EXIT_FOUND;
 }
