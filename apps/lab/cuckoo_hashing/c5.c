@@ -16,6 +16,11 @@
  *
  * So these expressions give the constant of O(1/n), and their difference quotients that of O(1/n^2).
  *
+ * [4] bounds the probability that one insertion meets a bad configuration by a sum over the v keys of it (theorem 1,
+ * case 2). With m = (2 + δ)n that sum is a constant times 1/n^2 at any n, and the constant is much larger than the
+ * true one. The rehash inserts at most n keys again each time that it draws functions, and it draws until all keys fit:
+ * 1/P(all fit) times on average. So the expected cost of rehashing is n P(rehash)/P(all fit) per insertion, O(1/n).
+ *
  * The exponents are the slopes of straight lines fitted to the logarithms. Their limits, -1 and -2, are not reached
  * with so few keys, so they are compared with the slopes of the exact probabilities. The interval of a slope follows
  * from the intervals of the points, whose errors are independent of each other: their squares add up. */
@@ -57,9 +62,18 @@ static bool find_capacity(uint64_t n, uint64_t m, unsigned *load, uint64_t *capa
     return false;
 }
 
+/* The sum that [4] prints for case 2 of theorem 1, from 3 keys to Max. */
+static double case_2(double n, double m, double delta) {
+    double sum = 0, most = ceil(6 * log(m) / log1p(delta / 2));
+    for (double v = 3; v <= most; v++)
+        sum += pow(v, 3) * pow(2 * n / m, v);
+    return 2 / (m * n) * sum;
+}
+
 typedef struct outcome {
     uint64_t rehashed; /* tables that drew new hash functions */
     uint64_t late;     /* … for the first time during the last quarter of the insertions */
+    uint64_t draws;    /* … how often these drew new functions */
     uint64_t stopped;  /* … because of Max, although there was a place */
 } outcome;
 
@@ -96,12 +110,13 @@ static outcome fill(lab *l, const char *layout, uint64_t n, double delta, uint64
         spec.seed = lab_random(l) | 1;
         kith_table *table = lab_traced(l, &spec, steps_count, &s);
         check_slots(l, table, m);
-        bool failed = false;
-        uint64_t j = 0;
-        for (; j < n && !failed; j++)
-            failed = steps_put(l, table, &s, j) > 0;
+        uint64_t j = 0, draws = 0;
+        for (; j < n && draws == 0; j++)
+            draws = steps_put(l, table, &s, j);
+        bool failed = draws > 0;
         o.rehashed += failed;
         o.late += failed && j > n - n / 4;
+        o.draws += j > n - n / 4 ? draws : 0;
         o.stopped += failed && !is_overfull(l, &spec, &c, &graph, j);
         lab_drop(l, table);
         if (i % 256 == 0)
@@ -128,6 +143,25 @@ static lab_estimate exponent(const double *keys, const lab_estimate *y, size_t s
     return (lab_estimate){slope, slope - sqrt(below), slope + sqrt(above)};
 }
 
+/* The mean number of draws by an insertion of the last quarter: each draws until all of its j keys fit. */
+static double draws_expected(const graph_layout *graph, uint64_t n, uint64_t m, uint64_t late) {
+    double sum = 0, before = graph->all_fit(n - late, m);
+    for (uint64_t j = n - late + 1; j <= n; j++) {
+        double fit = graph->all_fit(j, m);
+        sum += (before - fit) / fit;
+        before = fit;
+    }
+    return sum / (double)late;
+}
+
+/* The expected number of draws, from how many there were. An insertion that draws functions does so a geometric number
+ * of times, so their variance is (2 - p)/p times that of Poisson. */
+static lab_estimate draws_counted(uint64_t draws, double p) {
+    lab_estimate e = lab_count(draws);
+    double wider = sqrt((2 - p) / p);
+    return (lab_estimate){e.value, fmax(0, e.value - wider * (e.value - e.low)), e.value + wider * (e.high - e.value)};
+}
+
 typedef struct layout {
     const graph_layout *graph;
     double (*limit)(double n, double m);
@@ -142,6 +176,7 @@ static void measure(lab *l, const layout *y, const double *keys, size_t sizes, d
                *all_points = lab_points(plot, "layout=%s, n insertions", name);
     lab_series *one_curve = lab_curve(plot, "layout=%s, one insertion of the last quarter, exact", name),
                *one_points = lab_points(plot, "layout=%s, one insertion of the last quarter", name);
+    lab_estimate cost[LAB_NUMBERS_MAX], cost_exact[LAB_NUMBERS_MAX];
     lab_estimate all[LAB_NUMBERS_MAX], one[LAB_NUMBERS_MAX], all_exact[LAB_NUMBERS_MAX], one_exact[LAB_NUMBERS_MAX];
     uint64_t stopped = 0;
     for (size_t i = 0; i < sizes; i++) {
@@ -166,6 +201,22 @@ static void measure(lab *l, const layout *y, const double *keys, size_t sizes, d
         lab_find(l, LAB_AT_MOST, bound, one[i], "layout=%s, n = %.0f: P(rehash in one insertion), bound %.3f/n^2", name,
                  N, N * N * bound);
         lab_known(l, one_exact[i].value);
+        if (strcmp(name, "two") == 0) {
+            lab_find_stated(l, LAB_MUST, "[4]: \"Σ_(v=3…k) n^(v−1) (|T|/2)^(v−1) v³ (|T|/2)^(−2v) … = O(1/n²)\"",
+                            LAB_AT_MOST, case_2(N, M, delta), one[i],
+                            "layout=two, n = %.0f: P(bad configuration), case 2's sum, %.2f/n^2", N,
+                            N * N * case_2(N, M, delta));
+            lab_known(l, one_exact[i].value);
+        }
+        double fit = y->graph->all_fit(n, m);
+        cost[i] = lab_scaled(draws_counted(o.draws, fit), N / L / (double)tables);
+        cost_exact[i] = lab_exact(N * draws_expected(y->graph, n, m, late));
+        lab_find(l, LAB_EQUALS, cost_exact[i].value, cost[i], "layout=%s, n = %.0f: n times draws per insertion", name,
+                 N);
+        bound *= N / (1 - y->limit(N, M));
+        lab_find_stated(l, LAB_MUST, "[4]: \"the expected cost of rehashing is O(1/n)\"", LAB_AT_MOST, bound, cost[i],
+                        "layout=%s, n = %.0f: n times draws per insertion, bound %.3f/n", name, N, N * bound);
+        lab_known(l, cost_exact[i].value);
     }
     lab_find(l, LAB_SHOWN, 0, lab_exact((double)stopped),
              "layout=%s: rehashes because of Max, although there was a place", name);
@@ -175,6 +226,8 @@ static void measure(lab *l, const layout *y, const double *keys, size_t sizes, d
              "layout=%s: exponent of n, n insertions (limit −1)", name);
     lab_find(l, LAB_EQUALS, exponent(keys, one_exact, sizes).value, exponent(keys, one, sizes),
              "layout=%s: exponent of n, one insertion (limit −2)", name);
+    lab_find(l, LAB_EQUALS, exponent(keys, cost_exact, sizes).value, exponent(keys, cost, sizes),
+             "layout=%s: exponent of n, cost of rehashing (limit −1)", name);
 }
 
 static void run(lab *l) {
