@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -170,27 +169,31 @@ static void put_description(const char *what) {
     put_wrapped(text, CLAIM_WIDTH, width > 0 ? width : columns() - CLAIM_WIDTH - 1);
 }
 
-/* Chooses the findings to print below that of the headline, the first one: all of them, or ROWS of them, first those
- * that do not hold, then others at equal distances. Returns how many. */
-static size_t choose_rows(const lab_result *r, lab_rows rows, bool *chosen) {
+static bool is_judged_against(const lab_finding *f) {
+    return f->relation != LAB_SHOWN && f->outcome != LAB_YES;
+}
+
+/* Prints the findings below that of the headline, the first one: all of them, or ROWS of them, first those that do not
+ * hold, then others at equal distances. Returns how many it has left out. (It allocates nothing: when results are
+ * printed, their files are already written.) */
+static size_t put_findings(const lab_result *r, lab_rows rows, const char *quote) {
     enum { ROWS = 5 };
-    size_t others = 0, count = 0, at = 0;
-    for (size_t i = 1; i < r->finding_count && rows != LAB_NO_ROWS; i++) {
-        bool judged = r->findings[i].relation != LAB_SHOWN;
-        chosen[i] = rows == LAB_ALL_ROWS || r->finding_count <= 1 + ROWS ||
-                    (judged && r->findings[i].outcome != LAB_YES && count < ROWS);
-        count += chosen[i];
-        others += !chosen[i];
-    }
-    size_t wanted = rows == LAB_SOME_ROWS && count < ROWS ? ROWS - count : 0;
-    wanted = wanted < others ? wanted : others;
-    for (size_t i = 1, taken = 0; i < r->finding_count && taken < wanted; i++)
-        if (!chosen[i] && at++ == taken * others / wanted) {
-            chosen[i] = true;
+    size_t all = r->finding_count > 0 ? r->finding_count - 1 : 0, against = 0;
+    for (size_t i = 1; i <= all; i++)
+        against += against < ROWS && is_judged_against(&r->findings[i]);
+    bool some = rows == LAB_SOME_ROWS && all > ROWS;
+    size_t others = all - against, wanted = some ? ROWS - against : others, at = 0, taken = 0, first = 0;
+    for (size_t i = 1; i <= all && rows != LAB_NO_ROWS; i++) {
+        bool chosen = is_judged_against(&r->findings[i]) && first < against;
+        first += chosen;
+        if (!chosen && taken < wanted && at++ == taken * others / wanted) {
+            chosen = true;
             taken++;
-            count++;
         }
-    return count;
+        if (chosen)
+            put_finding(&r->findings[i], &quote);
+    }
+    return some ? others - wanted : 0;
 }
 
 static void put_result(const lab_result *r, lab_rows rows) {
@@ -210,15 +213,8 @@ static void put_result(const lab_result *r, lab_rows rows) {
         put_description(f->what);
     if (refuted && rows != LAB_NO_ROWS)
         put_wrapped(r->claim->sentence, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1);
-    bool *chosen = allocate((r->finding_count + 1) * sizeof *chosen);
-    memset(chosen, 0, (r->finding_count + 1) * sizeof *chosen);
-    size_t left = r->finding_count > 0 ? r->finding_count - 1 : 0;
-    left -= choose_rows(r, rows, chosen);
-    for (size_t i = 1; i < r->finding_count; i++)
-        if (chosen[i])
-            put_finding(&r->findings[i], &quote);
-    free(chosen);
-    if (left > 0 && rows == LAB_SOME_ROWS) {
+    size_t left = put_findings(r, rows, quote);
+    if (left > 0) {
         char more[64];
         (void)snprintf(more, sizeof more, "and %zu more finding%s: kith lab -v %s", left, left == 1 ? "" : "s",
                        r->claim->id);
