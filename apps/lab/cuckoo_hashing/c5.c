@@ -29,6 +29,7 @@
 
 #include "cuckoo_graph.h"
 #include "graph_probability.h"
+#include "theorem_1.h"
 
 /* P(a component with two cycles), where this probability is small. */
 static double limit_one(double n, double m) {
@@ -60,14 +61,6 @@ static bool find_capacity(uint64_t n, uint64_t m, unsigned *load, uint64_t *capa
         }
     }
     return false;
-}
-
-/* The sum that [4] prints for case 2 of theorem 1, from 3 keys to Max. */
-static double case_2(double n, double m, double delta) {
-    double sum = 0, most = ceil(6 * log(m) / log1p(delta / 2));
-    for (double v = 3; v <= most; v++)
-        sum += pow(v, 3) * pow(2 * n / m, v);
-    return 2 / (m * n) * sum;
 }
 
 typedef struct outcome {
@@ -203,9 +196,9 @@ static void measure(lab *l, const layout *y, const double *keys, size_t sizes, d
         lab_known(l, one_exact[i].value);
         if (strcmp(name, "two") == 0) {
             lab_find_stated(l, LAB_MUST, "[4]: \"Σ_(v=3…k) n^(v−1) (|T|/2)^(v−1) v³ (|T|/2)^(−2v) … = O(1/n²)\"",
-                            LAB_AT_MOST, case_2(N, M, delta), one[i],
+                            LAB_AT_MOST, theorem_1_case_2(N, M, delta), one[i],
                             "layout=two, n = %.0f: P(bad configuration), case 2's sum, %.2f/n^2", N,
-                            N * N * case_2(N, M, delta));
+                            N * N * theorem_1_case_2(N, M, delta));
             lab_known(l, one_exact[i].value);
         }
         double fit = y->graph->all_fit(n, m);
