@@ -107,7 +107,7 @@ typedef struct arguments {
 
     /* lab */
     bool list;
-    bool trace, as_printed;
+    bool trace, as_printed, quiz;
     bool quick;
     const char *report;
     const char *plot; /* FILE.svg */

@@ -14,6 +14,7 @@
 
 #include "cli/commands.h"
 #include "cli/output/json.h"
+#include "lab/front/quiz_command.h"
 #include "lab/front/sets.h"
 #include "lab/front/table.h"
 #include "cli/output/report.h"
@@ -313,6 +314,15 @@ static int as_printed(const arguments *a) {
     return EXIT_FOUND;
 }
 
+static int quiz(const arguments *a) {
+    if (a->operand_count > 0 || a->json || a->report != NULL || a->sets != NULL || a->trace || a->as_printed ||
+        a->list || a->plot != NULL || a->verbose || a->trace_keys != NULL)
+        fail("--quiz asks its own questions: it cannot be combined with a claim or another option of kith lab, except "
+             "--seed");
+    run_lab_quiz(seed_of(a));
+    return EXIT_FOUND;
+}
+
 static void note_plots(const char *path, size_t plots) {
     if (plots == 0)
         fail("--plot %s: this claim draws no plot", path);
@@ -333,6 +343,8 @@ static void watch(void *context, double done, const char *running) {
 }
 
 int command_lab(const arguments *a) {
+    if (a->quiz)
+        return quiz(a);
     if ((a->plot != NULL || a->verbose) && (a->list || a->trace || a->as_printed))
         fail("%s is for the results of claims: it cannot be combined with --as-printed, --list or --trace",
              a->plot != NULL ? "--plot" : "--verbose");
