@@ -11,6 +11,9 @@
  * ones, can be counted. Summed over n the inequality gives an upper bound on the mean load at the first refusal. It
  * does not cover the whole loss, because a few classes that share buckets can be too full together.
  *
+ * [4] counts groups of 2b + 1 keys instead, lemma 2: at least C(n, 2b+1) (2/(2^f m))^2b of them are expected, m = 2M
+ * buckets. Exactly it is C(n, 2b+1)/(M F)^2b. Groups are counted by class: a class of j keys has C(j, 2b+1).
+ *
  * For a fixed load p(n) M F grows as n/F^2b. So f must grow by 1 when n grows by a factor of 2^2b, which means f =
  * Ω(log n/b). With b = 4 and the smallest f, 4, the effect begins at 10^8 keys. b = 1 and b = 2 show it with fewer.
  *
@@ -57,18 +60,64 @@ static double load_bound(const geometry *g) {
     return keys / (double)slots;
 }
 
-/* Counts the classes with more than 2b of the keys 0 … n - 1. */
-static uint64_t overfull_classes(lab *l, const kith_filter *f, const geometry *g, uint64_t n) {
+/* C(n, k), in logarithms. */
+static double log_choose(double n, double k) {
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+}
+
+/* The expected number of groups of 2b + 1 of n keys that are in one class, if two keys are with probability p. */
+static double groups_expected(const geometry *g, uint64_t n, double p) {
+    return exp(log_choose((double)n, 2 * g->b + 1) + 2 * g->b * log(p));
+}
+
+/* The mean number of groups per filter. Groups with two or more keys in common are correlated: with λ keys per class
+ * each has C(2b+1, i) λ^i/i! groups with all but i of its keys beside it, so the variance of their number is at most 1
+ * + Σ C(2b+1, i) λ^i/i! times that of Poisson, i = 1 … 2b - 1. */
+static lab_estimate groups_counted(const geometry *g, uint64_t n, uint64_t groups, uint64_t filters) {
+    lab_estimate e = lab_count(groups);
+    double keys = (double)n / geometry_classes(g), factor = 1;
+    for (unsigned i = 1; i < 2 * g->b; i++)
+        factor += exp(log_choose(2 * g->b + 1, i) + i * log(keys) - lgamma(i + 1.0));
+    e.low = fmax(0, e.value - sqrt(factor) * (e.value - e.low));
+    e.high = e.value + sqrt(factor) * (e.high - e.value);
+    return lab_scaled(e, 1 / (double)filters);
+}
+
+/* Counts the classes with more than 2b of the keys 0 … n - 1, and adds the groups of 2b + 1 keys in them to *groups. */
+static uint64_t overfull_classes(lab *l, const kith_filter *f, const geometry *g, uint64_t n, uint64_t *groups) {
     uint64_t codes = UINT64_C(1) << g->f, overfull = 0, digest;
     uint8_t *keys = lab_take(l, 2 * g->half * codes);
     for (uint64_t i = 0; i < n; i++) {
         lab_digests(l, f, i, 1, &digest);
         geometry_candidates c = geometry_look(f, digest);
         uint64_t a = c.slot[0] / g->b, b = c.slot[g->b] / g->b;
-        overfull += ++keys[(a < b ? a : b) * codes + c.code] == 2 * g->b + 1;
+        uint8_t *in = &keys[(a < b ? a : b) * codes + c.code];
+        *groups += *in >= 2 * g->b ? (uint64_t)llround(exp(log_choose(*in, 2 * g->b))) : 0;
+        overfull += ++*in == 2 * g->b + 1;
     }
     lab_drop(l, keys);
     return overfull;
+}
+
+/* Lemma 2 is about keys that are hashed, not about filters that hold them: as many keys as there are slots. */
+static void measure_groups(lab *l, unsigned b, uint64_t filters) {
+    geometry g = {b, 4, 1024 / (2 * b), 1, false};
+    uint64_t n = geometry_slots(&g), groups = 0;
+    for (uint64_t j = 0; j < filters; j++) {
+        kith_filter *f = geometry_filter(l, &g);
+        (void)overfull_classes(l, f, &g, n, &groups);
+        lab_drop(l, f);
+        lab_progress(l, 0.9);
+    }
+    double exact = groups_expected(&g, n, 1 / geometry_classes(&g));
+    lab_estimate counted = groups_counted(&g, n, groups, filters);
+    lab_find(l, LAB_EQUALS, exact, counted, "b = %u, f = %u, n = m b = %llu: groups of 2b + 1 keys of one class", b,
+             g.f, (unsigned long long)n);
+    lab_find_stated(l, LAB_MUST, "[4]: \"C(n, 2b+1) (2/(2^f · m))^(2b) = Ω(n/4^(bf))\" (lemma 2)", LAB_AT_LEAST,
+                    groups_expected(&g, n, 2 / (exp2(g.f) * 2 * (double)g.half)), counted,
+                    "b = %u, f = %u, n = m b = %llu: groups of 2b + 1 keys of one class, lemma 2", b, g.f,
+                    (unsigned long long)n);
+    lab_known(l, exact);
 }
 
 enum { STASH = 64 };
@@ -108,12 +157,12 @@ typedef struct halfway {
 } halfway;
 
 static lab_estimate fill_all(lab *l, const geometry *g, uint64_t filters, bool count_classes, halfway *h, double done) {
-    uint64_t slots = geometry_slots(g);
+    uint64_t slots = geometry_slots(g), groups = 0;
     lab_sample reached = {0};
     for (uint64_t j = 0; j < filters; j++) {
         kith_filter *f = geometry_filter(l, g);
         uint64_t added = geometry_fill(l, f, 0, slots);
-        uint64_t overfull = count_classes ? overfull_classes(l, f, g, h->keys) : 0;
+        uint64_t overfull = count_classes ? overfull_classes(l, f, g, h->keys, &groups) : 0;
         h->refused += added < h->keys;
         h->overfull += overfull;
         h->not_refused += overfull != 0 && added >= h->keys;
@@ -226,6 +275,8 @@ static void run(lab *l) {
         filters = filters < 30 ? 30 : filters > 1000 ? 1000 : filters;
         loads(l, &sweeps[i], filters, plot, (double)i / count);
     }
+    for (unsigned b = 1; b <= 2; b++)
+        measure_groups(l, b, budget / 64);
     planned(l);
 }
 

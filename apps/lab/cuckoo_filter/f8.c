@@ -18,6 +18,7 @@
 #include "geometry.h"
 
 enum { B = 4, BITS = 8, RANGE_SLOTS = (1 << BITS) * B };
+enum { LEAST_BITS = 4 }; /* the narrowest fingerprint of the library */
 
 /* Looks up many digests in a filter of `buckets` buckets with fingerprints of `bits` bits. *farthest is the largest
  * distance between the two buckets of a digest, *fewest the number of alternates of the bucket that has the fewest. */
@@ -68,6 +69,36 @@ static lab_estimate load_reached(lab *l, bool simple, uint64_t ranges, uint64_t 
     return lab_mean(&loads);
 }
 
+/* Eppstein's upper bound: f = O(log n/b) is enough. Filters with a fingerprint of log2(n)/(2b) bits, rounded up, and
+ * EXTRA more get n keys, at half the load of the threshold, where the lower bound (F7) needs log2(n)/(2b). */
+enum { EXTRA = 2 };
+
+static void measure_enough(lab *l, uint64_t filters, lab_plot *plot) {
+    filters *= 5;
+    for (unsigned b = 1; b <= 4; b *= 2) {
+        lab_series *points = lab_points(plot, "simple, b = %u", b), *half = lab_curve(plot, "one half, b = %u", b);
+        for (unsigned power = 10; power <= 16; power += 2) {
+            uint64_t slots = UINT64_C(1) << power, holding = 0;
+            uint64_t n = (uint64_t)(0.5 * geometry_threshold(b) * (double)slots);
+            unsigned bits = (unsigned)ceil(log2((double)n) / (2 * b)) + EXTRA;
+            geometry g = {b, bits < LEAST_BITS ? LEAST_BITS : bits, slots / (2 * b), 1, true};
+            for (uint64_t i = 0; i < filters; i++) {
+                kith_filter *f = geometry_filter(l, &g);
+                holding += geometry_fill(l, f, 0, n) == n;
+                lab_drop(l, f);
+                lab_progress(l, 0.9);
+            }
+            lab_find_stated(l, LAB_MUST,
+                            "[4]: \"this lower bound is tight by giving an upper bound of f = O(log n/b)\"",
+                            LAB_AT_LEAST, 0.5, lab_share(holding, filters),
+                            "simple, b = %u, n = %llu, f = %u: share of filters that hold all n keys", b,
+                            (unsigned long long)n, g.f);
+            lab_at(points, (double)n, lab_share(holding, filters));
+            lab_at(half, (double)n, lab_exact(0.5));
+        }
+    }
+}
+
 static void run(lab *l) {
     uint64_t filters = lab_number(l, "filters"), most = lab_number(l, "ranges"), farthest, fewest;
     double threshold = geometry_threshold(B);
@@ -113,6 +144,7 @@ static void run(lab *l) {
         lab_at(halves, slots, with_hash);
         lab_at(simple, slots, without);
     }
+    measure_enough(l, filters, lab_draw(l, "f = log2(n)/(2b) + 2 bits", "keys, n", "share that holds all", LAB_LOG_X));
 }
 
 const lab_claim lab_F8 = {
