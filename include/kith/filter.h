@@ -399,7 +399,7 @@ KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const ki
 KITH_API KITH_MUST_USE kith_status kith_filter_intersect(kith_filter *into, const kith_filter *from);
 
 /* Sets *subset to whether every bit of `part` is set in `whole`. False is certain: some key of `part` is not in
- * `whole`. (Unless `part` is the result of kith_filter_intersect(), which may have bits that belong to no common key.)
+ * `whole`. (Unless `part` comes from kith_filter_intersect() or a repair: it may have bits that belong to no key.)
  * True is wrong only if every key of `part` that is missing from `whole` is a false positive of `whole`. */
 KITH_API KITH_MUST_USE kith_status kith_filter_subset(const kith_filter *part, const kith_filter *whole, bool *subset);
 

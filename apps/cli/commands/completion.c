@@ -142,7 +142,9 @@ static void bash(void) {
 
 static void zsh_option(const option *o) {
     out_text("            '");
-    if (o->letter != 0)
+    if (o->letter != 0 && o->type == VALUE_PATHS)
+        out_text("*'{-%c,--%s}'", o->letter, o->name); /* may be repeated */
+    else if (o->letter != 0)
         out_text("(-%c --%s)'{-%c,--%s}'", o->letter, o->name, o->letter, o->name);
     else
         out_text("--%s", o->name);

@@ -31,6 +31,7 @@ typedef struct query_file {
 
 typedef struct query {
     arguments *a;
+    arguments rest; /* *a with what the files that are open leave of --memory */
     query_file *files;
     size_t file_count; /* 0: on a server */
     size_t group_count;
@@ -225,14 +226,20 @@ static void look_up_keys(query *q) {
     }
 }
 
+/* Bytes of the files that are open. Mapped ones do not count. */
+static uint64_t held_by_files(const query *q) {
+    uint64_t held = 0;
+    for (size_t i = 0; i < q->file_count && q->a->no_mmap; i++)
+        held += kith_filter_memory(filter_at(q, i));
+    return held;
+}
+
 /* The commands to a server contain the keys of a batch, and exist twice while they are sent. With several hashes, the
  * keys themselves are needed. */
 static void limit_memory(query *q) {
     arguments *a = q->a;
     bool prints = !a->count && !a->quiet, keeps = prints || q->server != NULL || q->group_count > 1;
-    uint64_t held = 0;
-    for (size_t i = 0; i < q->file_count && a->no_mmap; i++)
-        held += kith_filter_memory(filter_at(q, i));
+    uint64_t held = held_by_files(q);
     a->shape.digest_only = !keeps;
     feed_limit(a, (a->memory > held ? a->memory - held : 0) / (q->server != NULL ? 4 : 1),
                prints && q->server == NULL && q->group_count <= 1 ? "use -c or -q, which print no lines" : NULL);
@@ -301,6 +308,22 @@ static size_t group_of(query *q, size_t i) {
     return q->group_count++;
 }
 
+/* All files together must fit into --memory. */
+static filter_file open_next(query *q, const char *path) {
+    uint64_t held = held_by_files(q);
+    filter_file f;
+    reason_text reason;
+    value_text before;
+    q->rest = *q->a;
+    q->rest.memory = held < q->a->memory ? q->a->memory - held : 1; /* 0 would mean no limit */
+    kith_status status = filter_file_try(&f, path, KITH_FILE_READ, KITH_FILE_LOCK_DEFAULT, &q->rest, reason);
+    if (status == KITH_E_TOO_LARGE && held > 0)
+        fail("%s: %s, after %s for the files before it", path, reason, text_of_size(held, before));
+    if (status != KITH_OK)
+        fail("%s: %s", path, reason);
+    return f;
+}
+
 static void open_files(query *q, const char *const *paths, size_t path_count) {
     arguments *a = q->a;
     q->files = allocate(path_count * sizeof *q->files);
@@ -310,7 +333,7 @@ static void open_files(query *q, const char *const *paths, size_t path_count) {
             fail("%s: -f and --which need files; give an ADDRESS alone", paths[i]);
         if (a->which && !a->json && strpbrk(paths[i], "\t\n") != NULL)
             fail("%s: a tab or newline in its name could not be told from those after it; use --json", paths[i]);
-        *f = (query_file){.file = filter_file_read(paths[i], a)};
+        *f = (query_file){.file = open_next(q, paths[i])};
         q->file_count++;
         kith_plan plan = KITH_PLAN_INIT;
         value_text size;
@@ -331,7 +354,7 @@ static void check_options(const arguments *a) {
     if (a->json && !a->count && !a->which)
         fail("--json needs -c or --which");
     if (a->keys_given && a->operand_count < (a->filters.count > 0 ? 1 : 2))
-        fail("--key: no keys given: kith query FILE --key KEY...");
+        fail("--key: no keys given: kith query %s --key KEY...", a->filters.count > 0 ? "-f FILE" : "FILE");
 }
 
 int command_query(const arguments *a) {
@@ -348,6 +371,8 @@ int command_query(const arguments *a) {
     } else {
         open_files(&q, a->filters.paths, a->filters.count);
     }
+    if (by_recipe.shape.fixed_bytes != 0 && a->which && a->json && !a->count)
+        fail("%s: its keys are binary records (--fixed), which JSON cannot contain; omit --json", name_of(&q));
     if (by_recipe.shape.fixed_bytes != 0 && !a->count && !a->quiet && !a->json && out_is_terminal())
         fail("%s: its keys are binary records (--fixed), which are not printed to a terminal; -c counts them",
              name_of(&q));
