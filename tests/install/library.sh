@@ -40,7 +40,7 @@ mkdir by_cmake
 for library in kith::kith kith::static; do
   grep -q "$library" "$source/docs/library.md" || fail "docs/library.md does not name $library"
   sed "s/kith::kith/$library/" by_cmake/CMakeLists.txt >lists && cp lists by_cmake/CMakeLists.txt
-  cmake -S by_cmake -B by_cmake/build -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$HOME/kith" >out 2>&1 &&
+  cmake -S by_cmake -B by_cmake/build -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$HOME/kith" >out 2>&1 &&
     cmake --build by_cmake/build >>out 2>&1 || { cat out >&2; fail "$library"; }
   ./by_cmake/build/example >/dev/null || fail "the example with $library: exit $?"
 done

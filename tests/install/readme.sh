@@ -56,7 +56,7 @@ compiler=$1
     printf 'add_executable(static_%s %s.c)\ntarget_link_libraries(static_%s kith::static)\n' $program $program $program
   done
 } >CMakeLists.txt
-"$cmake" -S . -B by_cmake -DCMAKE_C_COMPILER="${compiler%% *}" -DCMAKE_C_FLAGS="${compiler#* }" \
+"$cmake" -S . -B by_cmake -G Ninja -DCMAKE_C_COMPILER="${compiler%% *}" -DCMAKE_C_FLAGS="${compiler#* }" \
   -DCMAKE_PREFIX_PATH="$tmp/kith" >log 2>&1 && "$cmake" --build by_cmake >>log 2>&1 || { cat log >&2; fail CMake; }
 for program in c1 c2 c4 static_c1 static_c2 static_c4; do
   works by_cmake/$program
