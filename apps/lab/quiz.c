@@ -62,8 +62,10 @@ const lab_question LAB_QUESTIONS[LAB_QUESTION_COUNT] = {
     {.document = 1,
      .claim = "T6",
      .finding = "the same keys, siphash with a random key",
-     .text = "An adversary has chosen 512 keys that are all in one chain of 512. Then the table draws a random secret "
-             "key for its hash function. How long is the longest chain now?",
+     .text =
+         "A hash table with chaining has 512 slots. An adversary has chosen 512 keys that all fall into one of them. "
+         "Then the table draws a random secret key for its hash function, and the keys are inserted again. How long "
+         "is the longest chain now?",
      .choices = {"about 5", "about 23, the square root", "still 512"},
      .b_from = 12,
      .c_from = 100},
@@ -86,10 +88,6 @@ const lab_question LAB_QUESTIONS[LAB_QUESTION_COUNT] = {
      .b_from = 0.5,
      .c_from = 20},
     {.document = 2,
-     .claim = "F5",
-     .finding = "b = 4: copies that fit, minimum",
-     .text = "A cuckoo filter has buckets of 4 and is empty. How many copies of one key fit?"},
-    {.document = 2,
      .claim = "F1",
      .finding = "b = 4, f = 8, load 0.93: rate",
      .text = "A cuckoo filter has buckets of 4, fingerprints of 8 bits and a load of 0.93. What is its rate of false "
@@ -110,14 +108,14 @@ const lab_question LAB_QUESTIONS[LAB_QUESTION_COUNT] = {
      .claim = "K4",
      .finding = "counting: lowest counter of the key after 28 removals",
      .text =
-         "A counting filter with counters of 4 bits holds a key 28 times, after a merge. The key is removed 28 times. "
-         "What is its lowest counter?"},
+         "A counting filter has counters of 4 bits, which stay at 15 once they reach it. After a merge it holds a key "
+         "28 times. The key is removed 28 times. What is its lowest counter?"},
     {.document = 3,
      .claim = "B13",
      .finding = "absent keys, half of the bits set, k = 7",
      .text =
-         "Half of the bits of a Bloom filter with k = 7 are set. How many bits does a lookup of an absent key read, "
-         "on average?",
+         "Half of the bits of a Bloom filter with k = 7 are set. How many bits does a lookup of an absent key read, on "
+         "average, if it stops at the first bit that is 0?",
      .choices = {"about 2", "about 4", "7"},
      .b_from = 3,
      .c_from = 6},
@@ -131,9 +129,9 @@ const lab_question LAB_QUESTIONS[LAB_QUESTION_COUNT] = {
     {.document = 4,
      .claim = "C9",
      .finding = "two choices, one in each half, n = 2^16",
-     .text = "65,536 balls are thrown into as many bins, each into the emptier one of two random bins. How many balls "
-             "has the fullest bin?",
-     .choices = {"3 or 4", "6 to 9", "more than 10"},
+     .text = "65,536 balls are thrown into as many bins. Each goes into the emptier of two: a random bin of the first "
+             "half and a random bin of the second. How many balls has the fullest bin?",
+     .choices = {"fewer than 5", "5 to 9", "10 or more"},
      .b_from = 5,
      .c_from = 10},
     {.document = 4,
@@ -141,6 +139,10 @@ const lab_question LAB_QUESTIONS[LAB_QUESTION_COUNT] = {
      .finding = "d=2 b=4: maximum number of slots that a lookup or removal reads",
      .text = "A cuckoo table has two hash functions and four slots per bucket. How many slots does a lookup read at "
              "most?"},
+    {.document = 4,
+     .claim = "F5",
+     .finding = "b = 4: copies that fit, minimum",
+     .text = "A cuckoo filter has buckets of 4 and is empty. How many copies of one key fit?"},
 };
 
 const lab_finding *lab_quiz_finding(const lab_question *question, const lab_result *result) {
@@ -154,22 +156,38 @@ char lab_quiz_choice(const lab_question *question, double measured) {
     return (char)('a' + (measured >= question->b_from) + (measured >= question->c_from));
 }
 
-static bool is_blank(const char *text) {
+static const char *after_blanks(const char *text) {
     while (isspace((unsigned char)*text))
         text++;
-    return *text == '\0';
+    return text;
+}
+
+static bool is_blank(const char *text) {
+    return *after_blanks(text) == '\0';
+}
+
+/* A letter, of either case, alone or as "c)", "c." or "(c)". */
+static bool is_choice(const char *answer, char choice) {
+    bool bracket = *answer == '(';
+    answer += bracket;
+    if (tolower((unsigned char)*answer) != choice)
+        return false;
+    answer++;
+    if (bracket && *answer != ')')
+        return false;
+    return is_blank(answer + (*answer == ')' || *answer == '.'));
 }
 
 bool lab_quiz_is_right(const lab_question *question, const char *answer, double measured) {
-    while (isspace((unsigned char)*answer))
-        answer++;
+    answer = after_blanks(answer);
     if (question->choices[0] != NULL)
-        return *answer == lab_quiz_choice(question, measured) && is_blank(answer + 1);
+        return is_choice(answer, lab_quiz_choice(question, measured));
     char *end;
     double number = strtod(answer, &end);
-    if (end != answer && *end == '%') {
+    const char *rest = after_blanks(end);
+    if (*rest == '%') {
         number /= 100;
-        end++;
+        rest++;
     }
-    return end != answer && is_blank(end) && fabs(number - measured) <= question->tolerance * measured;
+    return end != answer && is_blank(rest) && fabs(number - measured) <= question->tolerance * measured;
 }

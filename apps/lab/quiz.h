@@ -26,7 +26,8 @@ const lab_finding *lab_quiz_finding(const lab_question *question, const lab_resu
 /* The right choice, 'a' to 'c', for a measured number. */
 char lab_quiz_choice(const lab_question *question, double measured);
 
-/* True if the answer is right: a letter, or a number such as 0.01 or 1%. Blanks around it do not matter. */
+/* True if the answer is right: a letter, such as c, C, c) or (c), or a number, such as 0.01, 1% or 1 %. Blanks around
+ * it do not matter. */
 bool lab_quiz_is_right(const lab_question *question, const char *answer, double measured);
 
 #endif
