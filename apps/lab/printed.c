@@ -95,8 +95,9 @@ static void show_algorithm_2(example *x, uint64_t tables) {
                    right = printed_algorithm_2(x->seed, tables, PLACES_OF_4, KEYS_OF_4, false);
     print_title(x, "[4], algorithm 2, line 14: the wrong key is inserted again");
     print(x, "printed     14  rehash(T); insert(x);\n");
-    print(x, "            After Max steps the key without a place is hold. x is in the\n"
-             "            table by then, so insert(x) returns at once, and hold is lost.\n");
+    print(x, "            After the loop the key without a place is hold. It is usually not\n"
+             "            x: then x is in the table, insert(x) returns at once, and hold\n"
+             "            is lost.\n");
     print(x, "as printed  %llu of %llu tables of %d places with %d keys lose a key: %.2f%%\n", (number)printed.losing,
           (number)tables, PLACES_OF_4, KEYS_OF_4, percent(printed.losing, tables));
     print(x, "            did not end: %llu of %llu (a key that takes more than 10000 rehashes)\n",

@@ -197,8 +197,8 @@ void trace_figure_3a(example *x) {
     for (unsigned i = 1; i < FIRST; i++)
         f.keys[f.count++] = (figure_key){'q', i + 1, HALF + i};
     print_title(x, "Figure 3a of [4]: the path from h1(x) is longer than Max");
-    print(x, "104 slots, and Max = 50 (max=50). The path has 51 edges, so the walk gives up\n"
-             "one move before it would have reached a free slot.\n\n");
+    print(x, "104 slots, and Max = 50 (max=50). The path has 51 edges, and the walk gives up\n"
+             "when it has displaced 50 keys: two moves before the free slot.\n\n");
     draw_figure(x, &f);
 }
 
