@@ -231,6 +231,15 @@ TEST(errors_name_the_path_and_leave_no_temporary_files) {
     CHECK(strcmp(lab_report_prepare(file), file) == 0 && errno == EEXIST);
     (void)snprintf(file, sizeof file, "%s/file/below", f.path);
     CHECK(strcmp(lab_report_prepare(file), file) == 0 && errno == ENOTDIR);
+    (void)snprintf(file, sizeof file, "%s/no/plot.svg", f.path);
+    CHECK(strcmp(lab_plots_prepare(file), file) == 0 && errno == ENOENT);
+    (void)snprintf(below, sizeof below, "%s/file", f.path);
+    (void)snprintf(file, sizeof file, "%s/file/plot.svg", f.path);
+    CHECK(strcmp(lab_plots_prepare(file), below) == 0 && errno == EEXIST);
+    CHECK(strcmp(lab_plots_prepare(f.path), f.path) == 0 && errno == EISDIR);
+    CHECK(lab_plots_prepare(below) == NULL); /* a file that would be replaced */
+    (void)snprintf(file, sizeof file, "%s/plot.svg", f.path);
+    CHECK(lab_plots_prepare(file) == NULL);
     /* A folder with the name of a file is found only at the last step, when the file is renamed. */
     (void)snprintf(file, sizeof file, "%s/index.html", f.path);
     CHECK(mkdir(file, 0777) == 0);

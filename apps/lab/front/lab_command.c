@@ -362,10 +362,12 @@ int command_lab(const arguments *a) {
     lab_sets sets = lab_sets_of(a, c.claims, c.count);
     lab_settings settings = {
         .seed = seed_of(a), .quick = a->quick, .threads = a->threads, .sets = sets.list, .set_count = sets.count};
-    if (a->report != NULL)
-        require_report(lab_report_prepare(a->report));
     if (a->plot != NULL && (strlen(a->plot) < 5 || strcmp(a->plot + strlen(a->plot) - 4, ".svg") != 0))
         fail("--plot %s: the name must end in .svg", a->plot);
+    if (a->report != NULL)
+        require_report(lab_report_prepare(a->report));
+    if (a->plot != NULL) /* after the folder of the report has been created, since plots may be written there */
+        require_report(lab_plots_prepare(a->plot));
     if (!a->json)
         note("seed %llu", (unsigned long long)settings.seed);
     atomic_bool stop = false;

@@ -22,10 +22,8 @@ static const char *failure(const char *path, int error) {
     return failed_path;
 }
 
-const char *files_prepare(const char *dir) {
+const char *files_check(const char *dir) {
     struct stat st;
-    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
-        return failure(dir, errno);
     if (stat(dir, &st) != 0)
         return failure(dir, errno);
     if (!S_ISDIR(st.st_mode))
@@ -33,6 +31,19 @@ const char *files_prepare(const char *dir) {
     if (access(dir, W_OK | X_OK) != 0)
         return failure(dir, errno);
     return NULL;
+}
+
+const char *files_prepare(const char *dir) {
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return failure(dir, errno);
+    return files_check(dir);
+}
+
+const char *files_check_file(const char *path) {
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT ? NULL : failure(path, errno);
+    return S_ISDIR(st.st_mode) ? failure(path, EISDIR) : NULL;
 }
 
 static bool path_of(path_text path, const char *dir, const char *name) {

@@ -53,6 +53,18 @@ static char *folder_of(const char *path, const char **name) {
     return folder;
 }
 
+const char *lab_plots_prepare(const char *path) {
+    const char *name;
+    char *folder = folder_of(path, &name);
+    const char *failed_path = files_check(folder);
+    int error = errno;
+    free(folder);
+    if (failed_path == NULL)
+        return files_check_file(path);
+    errno = error;
+    return error == ENOENT ? path : failed_path;
+}
+
 const char *lab_plots_write(const char *path, const lab_result *results, size_t count, size_t *plots) {
     enum { END_BYTES = 4, NUMBER_BYTES = 32 }; /* ".svg", and "-2" before it */
     const char *name;

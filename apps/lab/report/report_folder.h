@@ -27,6 +27,11 @@ const char *lab_report_prepare(const char *dir);
  * or the path of the file that is the problem, like lab_report_prepare(). */
 const char *lab_report_write(const char *dir, const lab_result *results, size_t count, lab_settings settings);
 
+/* Checks that a file can be created at `path`, whose folder must exist, or replaced there. Call it before a long run.
+ * Returns NULL, or the path that is the problem, like lab_report_prepare(); ENOENT means that the folder does not
+ * exist. */
+const char *lab_plots_prepare(const char *path);
+
 /* Writes each plot of the results as an SVG file: the first to `path`, which ends in .svg, others with -2, -3 … before
  * the .svg. Sets *plots to how many there are. Otherwise like lab_report_write(). */
 const char *lab_plots_write(const char *path, const lab_result *results, size_t count, size_t *plots);
