@@ -2,7 +2,13 @@
  *
  * For each m/n, every k from 1 to twice (m/n) ln 2 is measured. The result for the best k is a range (bloom_lowest).
  * n is rounded to a multiple of k, by at most k/2. Slices then have exactly m/k bits, and every k has the same number
- * of bits per key. The share of set bits is measured at sizes where (m/n) ln 2 is an integer. */
+ * of bits per key. The share of set bits is measured at sizes where (m/n) ln 2 is an integer.
+ *
+ * The derivatives of g(k) = ln ε(k) = k ln(1 - e^(-kn/m)) are computed, not measured, from differences of g at
+ * neighbouring k, which need not be integers. They are compared with the formulas of the documents. g'' is positive at
+ * the best k, so this k is a local minimum, but g'' is negative for large k. That the minimum is global follows from
+ * the sign of g': g falls everywhere before this k and rises everywhere after it. g(k) = (m/n) G(kn/m) for the same
+ * function G at every m/n, so one m/n is enough. */
 #include "bloom.h"
 
 enum { K_MAX = 40 };
@@ -57,6 +63,54 @@ static void measure_half(lab *l, uint64_t n, uint64_t filters) {
     }
 }
 
+/* ---- the derivatives ---- */
+
+enum { SHAPE_BITS = 10, SHAPE_SPAN = 20, SHAPE_STEPS = 100000 }; /* m/n; k up to SPAN times m/n, in so many steps */
+
+static double log_rate(double k) {
+    return k * log(-expm1(-k / SHAPE_BITS));
+}
+
+/* (18.6) of [0], and dg/dk of [1]. */
+static double first_derivative(double k) {
+    double zero = exp(-k / SHAPE_BITS);
+    return log1p(-zero) + k / SHAPE_BITS * zero / (1 - zero);
+}
+
+static double first_difference(double k, double step) {
+    return (log_rate(k + step) - log_rate(k - step)) / (2 * step);
+}
+
+static double second_difference(double k, double step) {
+    return (log_rate(k + step) - 2 * log_rate(k) + log_rate(k - step)) / (step * step);
+}
+
+/* The error of a difference is proportional to the square of the step, so that with half of the step is off by a third
+ * of the change. The interval is three times as wide. */
+static lab_estimate derivative(double (*difference)(double k, double step), double k) {
+    double coarse = difference(k, 0.02), fine = difference(k, 0.01), width = fabs(fine - coarse);
+    return (lab_estimate){fine, fine - width, fine + width};
+}
+
+static void compute_derivatives(lab *l) {
+    double best_k = SHAPE_BITS * log(2), step = (double)SHAPE_SPAN * SHAPE_BITS / SHAPE_STEPS, wrong = 0;
+    lab_find(l, LAB_EQUALS, 0, derivative(first_difference, best_k),
+             "m/n = %d: derivative of ln ε at k = (m/n) ln 2, by differences", SHAPE_BITS);
+    lab_find(l, LAB_EQUALS, first_derivative(best_k / 2), derivative(first_difference, best_k / 2),
+             "m/n = %d: derivative of ln ε at half of this k, below 0", SHAPE_BITS);
+    lab_find(l, LAB_EQUALS, first_derivative(2 * best_k), derivative(first_difference, 2 * best_k),
+             "m/n = %d: derivative of ln ε at twice this k, above 0", SHAPE_BITS);
+    lab_find(l, LAB_EQUALS, (2 - 2 * log(2)) / SHAPE_BITS, derivative(second_difference, best_k),
+             "m/n = %d: second derivative of ln ε at k = (m/n) ln 2: (2 − 2 ln 2) n/m", SHAPE_BITS);
+    for (int i = 1; i < SHAPE_STEPS; i++) {
+        double k = i * step, rise = log_rate(k + step) - log_rate(k);
+        wrong += k + step <= best_k ? rise >= 0 : k >= best_k && rise <= 0;
+    }
+    lab_find(l, LAB_EQUALS, 0, lab_exact(wrong),
+             "m/n = %d: steps of k, up to %d, in which ε rises before (m/n) ln 2 or falls after it", SHAPE_BITS,
+             SHAPE_SPAN * SHAPE_BITS);
+}
+
 static void run(lab *l) {
     uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters"), asked = lab_number(l, "asked");
     bloom_parameter(l, "n", n);
@@ -64,6 +118,7 @@ static void run(lab *l) {
     bloom_parameter(l, "absent keys looked up in each", asked);
     measure_best(l, n, filters, asked);
     measure_half(l, n, filters);
+    compute_derivatives(l);
 }
 
 const lab_claim lab_B3 = {

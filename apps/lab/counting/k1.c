@@ -19,6 +19,7 @@
 #include <lab/experiment.h>
 
 enum { VALUES = 16, TOP = 15, SEEN = 5 }; /* values of 5 and more are counted together: 7 in 10^4 counters */
+enum { FULL_KEYS = 2000 };                /* n of a full filter */
 enum { FREQUENT = 20 };                   /* counters of a crowded filter that must be expected at a value */
 
 /* 2^-7: the best k is 7, with ln 2 keys per counter. */
@@ -29,14 +30,23 @@ static double bound(double mean, unsigned t) {
     return pow(exp(1) * mean / t, t);
 }
 
+/* The first bound of the chain, C(n, t)/s^t: the expected number of sets of t keys that all hit the counter. */
+static double bound_by_sets(double n, double slice, unsigned t) {
+    double sets = 1;
+    for (unsigned i = 0; i < t; i++)
+        sets *= (n - i) / (i + 1) / slice;
+    return sets;
+}
+
 static void tally(const kith_filter *f, uint64_t cells, uint64_t *counts) {
     for (uint64_t c = 0; c < cells; c++)
         counts[kith_filter_cell(f, c)]++;
 }
 
-/* Returns the probability that a key increments a given counter of a full filter. */
-static double full_filters(lab *l) {
-    uint64_t n = 2000, filters = lab_number(l, "filters"), totals[VALUES] = {0};
+/* Returns the probability that a key increments a given counter of a full filter. Sets *frequent to the share of
+ * counters at SEEN or more. */
+static double full_filters(lab *l, lab_estimate *frequent) {
+    uint64_t n = FULL_KEYS, filters = lab_number(l, "filters"), totals[VALUES] = {0};
     lab_sample shares[SEEN] = {{0}};
     kith_plan plan = KITH_PLAN_INIT;
     for (uint64_t i = 0; i < filters; i++) {
@@ -74,9 +84,11 @@ static double full_filters(lab *l) {
         for (unsigned v = t; v < VALUES; v++)
             at_least += totals[v];
         lab_estimate share = lab_scaled(lab_count(at_least), 1 / all);
-        if (t == SEEN)
+        if (t == SEEN) {
+            *frequent = share;
             lab_find(l, LAB_EQUALS, lab_binomial_above(n, 1 / (double)slice, t - 1), share, "counters at %u or more",
                      t);
+        }
         lab_find(l, LAB_AT_MOST, bound(mean, t), share, "bound on counters at %u or more", t);
         lab_known(l, lab_binomial_above(n, 1 / (double)slice, t - 1));
         lab_at(points, t, lab_scaled(lab_count(totals[t]), 1 / all));
@@ -168,12 +180,30 @@ static void crowded_filters(lab *l, double best) {
              "bound on counters at 15 or more, by importance sampling from filters with %.2f keys per counter", most);
 }
 
+/* The chain of bounds of [3], one inequality after another. `best` is as above, and `frequent` as in full_filters(). */
+static void chain_of_bounds(lab *l, double best, lab_estimate frequent) {
+    double n = FULL_KEYS, slice = 1 / best;
+    lab_find(l, LAB_AT_MOST, bound_by_sets(n, slice, SEEN), frequent, "counters at %d or more: at most C(n, %d)/s^%d",
+             SEEN, SEEN, SEEN);
+    lab_known(l, lab_binomial_above(FULL_KEYS, best, SEEN - 1));
+    for (unsigned t = SEEN; t <= 16; t += 16 - SEEN) {
+        lab_find(l, LAB_AT_MOST, bound_by_sets(n, slice, t), lab_exact(lab_binomial_above(FULL_KEYS, best, t - 1)),
+                 "probability of %u or more: at most C(n, %u)/s^%u", t, t, t);
+        lab_find(l, LAB_AT_MOST, bound(n * best, t), lab_exact(bound_by_sets(n, slice, t)),
+                 "C(n, %u)/s^%u: at most (en/(%u s))^%u", t, t, t, t);
+        lab_find(l, LAB_AT_MOST, bound(log(2), t), lab_exact(bound(n * best, t)),
+                 "(en/(%u s))^%u: at most (e ln 2/%u)^%u", t, t, t, t);
+    }
+}
+
 static void run(lab *l) {
     lab_parameter(l, "n", "2000, and 100 for the chi-square test");
     lab_parameter(l, "planned rate", "2^-7, and 38%% with k = 8 to 64 for crowded filters");
-    double best = full_filters(l);
+    lab_estimate frequent = {0};
+    double best = full_filters(l, &frequent);
     small_filters(l);
     crowded_filters(l, best);
+    chain_of_bounds(l, best, frequent);
 }
 
 const lab_claim lab_K1 = {

@@ -5,7 +5,10 @@
  * same load at every n (probe: 3/4), so any other dependence on n is the one that is claimed. Insertions are averaged
  * over all n keys, and queries over all n present keys and over n absent ones. A table that stores a set must check
  * whether a key is new. Insertion into a list therefore takes as long as a query, and takes Θ(1) only for keys that
- * are known to be new. */
+ * are known to be new.
+ *
+ * The library does not report the steps of an insertion into a filter. What it changes is counted instead: the whole
+ * filter is compared before and after, and the changed bits must be among the k that a query of the key reads. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -191,6 +194,58 @@ static void run_bloom(lab *l, lab_series *series) {
     }
 }
 
+enum { ADDED = 32 }; /* keys whose insertions are compared, the last of each filter */
+
+typedef struct bits_of_key {
+    const uint8_t *before; /* a byte for each bit of the filter */
+    uint64_t new_bits;     /* bits that a query of the key reads and that were 0 before its insertion */
+} bits_of_key;
+
+static void count_new(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
+    bits_of_key *b = context;
+    (void)wanted;
+    b->new_bits += holds != 0 && b->before[cell] == 0;
+}
+
+/* Adds key i. Returns how many bits that changes. `before` has a byte for each bit. */
+static uint64_t bits_changed(lab *l, kith_filter *f, uint64_t cells, uint64_t i, uint8_t *before) {
+    bits_of_key b = {.before = before};
+    uint64_t changed = 0, digest;
+    for (uint64_t cell = 0; cell < cells; cell++)
+        before[cell] = kith_filter_cell(f, cell) != 0;
+    lab_fill(l, f, i, 1);
+    for (uint64_t cell = 0; cell < cells; cell++)
+        changed += before[cell] != (kith_filter_cell(f, cell) != 0);
+    lab_digests(l, f, i, 1, &digest);
+    lab_require(l, kith_filter_look(f, digest, count_new, &b), "a filter has lost a key");
+    lab_require(l, b.new_bits == changed, "an insertion changes bits that a query of its key does not read");
+    return changed;
+}
+
+/* An insertion into a Bloom filter changes at most k bits, independent of n. */
+static void run_bloom_insertions(lab *l) {
+    for (uint64_t n = N_LEAST; n <= lab_number(l, "n"); n *= 4) {
+        kith_filter *f = lab_filter(l, "bloom", n, RATE, 0, NULL);
+        kith_plan plan = KITH_PLAN_INIT;
+        lab_must(l, kith_filter_plan_of(f, &plan), "reading the plan");
+        uint8_t *before = lab_take(l, plan.cells);
+        uint64_t first = bits_changed(l, f, plan.cells, 0, before), most = 0;
+        lab_fill(l, f, 1, n - 1 - ADDED);
+        for (uint64_t i = n - ADDED; i < n; i++) {
+            uint64_t changed = bits_changed(l, f, plan.cells, i, before);
+            most = changed > most ? changed : most;
+            lab_progress(l, 1);
+        }
+        lab_find(l, LAB_EQUALS, plan.hashes, lab_exact((double)first),
+                 "bloom, n = %llu: bits that the first insertion sets: k", (unsigned long long)n);
+        lab_find(l, LAB_AT_MOST, plan.hashes, lab_exact((double)most),
+                 "bloom, n = %llu: bits that one of the last %d insertions sets, maximum: at most k",
+                 (unsigned long long)n, ADDED);
+        lab_drop(l, before);
+        lab_drop(l, f);
+    }
+}
+
 static void run(lab *l) {
     lab_parameter(l, "tables of each size", "%llu", (unsigned long long)lab_number(l, "tables"));
     lab_plot *plots[MEASURE_COUNT];
@@ -204,8 +259,10 @@ static void run(lab *l) {
             series[i] = lab_points(plots[i], "%s", TABLES[k].name);
         run_table(l, &TABLES[k], series, (double)k / TABLE_COUNT);
     }
-    if (lab_wants(l, "kind", "bloom"))
+    if (lab_wants(l, "kind", "bloom")) {
         run_bloom(l, lab_points(plots[PRESENT], "bloom"));
+        run_bloom_insertions(l);
+    }
 }
 
 const lab_claim lab_T8 = {
