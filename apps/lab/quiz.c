@@ -170,7 +170,7 @@ static bool is_blank(const char *text) {
 static bool is_choice(const char *answer, char choice) {
     bool bracket = *answer == '(';
     answer += bracket;
-    if (tolower((unsigned char)*answer) != choice)
+    if ((*answer | 0x20) != choice)
         return false;
     answer++;
     if (bracket && *answer != ')')
