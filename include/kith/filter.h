@@ -37,6 +37,7 @@
 #ifndef KITH_FILTER_H
 #define KITH_FILTER_H
 
+#include <kith/keys.h>
 #include <kith/plan.h>
 
 #ifdef __cplusplus
@@ -58,12 +59,16 @@ typedef struct kith_filter kith_filter;
  *
  * The key of a string is its bytes without the terminating zero; that of a number is its 8 bytes in little-endian
  * order. So strings and numbers can be mixed with the calls for bytes below, and files are the same on every machine.
- * The calls that make a filter set *filter to NULL if they fail. */
+ * If all keys are numbers, or UUIDs, say so when the filter is made: then other languages and the kith tool know it
+ * from the file (kith/keys.h). The calls that make a filter set *filter to NULL if they fail. */
 
 typedef enum kith_filter_flags {
-    KITH_UNTRUSTED = 1, /* a stranger may choose the keys: hash them with a new secret key (kith/hash.h) */
-    KITH_REMOVABLE = 2, /* keys can be removed. A key that is added twice must then be removed twice */
-    KITH_GROWS = 4,     /* accept more than n keys. Lookups become slower with each doubling */
+    KITH_UNTRUSTED = 1,  /* a stranger may choose the keys: hash them with a new secret key (kith/hash.h) */
+    KITH_REMOVABLE = 2,  /* keys can be removed. A key that is added twice must then be removed twice */
+    KITH_GROWS = 4,      /* accept more than n keys. Lookups become slower with each doubling */
+    KITH_INT_KEYS = 8,   /* keys are signed numbers of 64 bits, */
+    KITH_UINT_KEYS = 16, /* unsigned ones, */
+    KITH_UUID_KEYS = 32, /* or UUIDs of 16 bytes: at most one of these three */
 } kith_filter_flags;
 
 /* Creates an empty filter for n distinct keys with a probability of at most `rate` for a false positive. The kind is
@@ -71,12 +76,12 @@ typedef enum kith_filter_flags {
  * Without KITH_REMOVABLE, adding a key again changes nothing. With KITH_GROWS, n is a guess, and 0 means no idea.
  *
  * Returns KITH_E_CAPACITY if n is 0 without KITH_GROWS, KITH_E_RATE, KITH_E_ADDRESS, KITH_E_DIGEST_BITS,
- * KITH_E_MEMORY, KITH_E_RANDOM, or KITH_E_ARGUMENT for an unknown flag. Cost: the memory of the filter, see the table
- * above. */
+ * KITH_E_MEMORY, KITH_E_RANDOM, or KITH_E_ARGUMENT for an unknown flag or two types of keys. Cost: the memory of the
+ * filter, see the table above. */
 KITH_API KITH_MUST_USE kith_status kith_filter_new(uint64_t n, double rate, unsigned flags, kith_filter **filter);
 
 /* Build the smallest filter of n keys to which nothing will be added: 7.1 bits per key at 1%, 10.1 at 0.1%. Keys may
- * repeat, and n may be 0. The hash is the default, for keys that you trust.
+ * repeat, and n may be 0. The hash is the default, for keys that you trust. A filter of numbers has the key type uint.
  *
  * Return KITH_E_RATE, KITH_E_FINGERPRINT, KITH_E_MEMORY, or KITH_E_FULL if the keys were chosen to prevent it. Cost:
  * about 34 bytes of memory per key while it runs. */
@@ -521,8 +526,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_check(const kith_filter *filter, 
  *
  * A program that turns input into keys (lower case, trimmed, decoded from hex) must do the same whenever it uses the
  * filter, or its keys are not found. The recipe is a number below 2^48 that records how; 0 means that keys are the
- * bytes that were given. The library stores the recipe in the header and never interprets it, but merge, intersect and
- * subset return KITH_E_MISMATCH for filters of different recipes. docs/format.md lists the recipes of the kith tool.
+ * bytes that were given. The library stores the recipe in the header, but merge, intersect and subset return
+ * KITH_E_MISMATCH for filters of different recipes. Bits 6 and 7 are the type of the keys (kith/keys.h). For the other
+ * bits see docs/format.md, which lists the recipes of the kith tool; the library never interprets them.
  *
  * Notes are pairs of strings for anything else worth keeping with the filter, such as where the keys came from. They
  * are part of the block, with their own checksum, and are verified even by a lazy open. */

@@ -9,6 +9,7 @@
 #include <kith/file.h>
 #include <kith/filter.h>
 #include <kith/hash.h>
+#include <kith/keys.h>
 #include <kith/plan.h>
 #include <kith/repair.h>
 #include <kith/status.h>

@@ -8,7 +8,8 @@
  * Every member function is the call of the same name in kith/filter.h, which is its contract; get() returns the handle
  * for the calls that are not here. A kith::filter can be moved, but not copied (clone() copies). The strings and
  * integers that are keys here are the keys of kith_filter_add_string() and kith_filter_add_number(): a negative integer
- * is the number of its two's complement in 64 bits.
+ * is the number of its two's complement in 64 bits. The flag KITH_INT_KEYS or KITH_UINT_KEYS makes a filter of
+ * integers that other languages know as such.
  *
  * Calls of which one result is ordinary return it: remove() returns false for KITH_E_ABSENT. Everything else that is
  * not KITH_OK is thrown. */
@@ -50,7 +51,8 @@ inline void check(kith_status status) {
 
 class filter {
   public:
-    /* kith_filter_new(): an empty filter for n keys. `flags` are KITH_UNTRUSTED, KITH_REMOVABLE and KITH_GROWS. */
+    /* kith_filter_new(): an empty filter for n keys. `flags` are KITH_UNTRUSTED, KITH_REMOVABLE and KITH_GROWS, and
+     * the type of the keys. */
     filter(std::uint64_t n, double rate, unsigned flags = 0) {
         check(kith_filter_new(n, rate, flags, &handle_));
     }
@@ -74,7 +76,8 @@ class filter {
         kith_filter_free(handle_);
     }
 
-    /* The smallest filter of a complete set, to which nothing can be added: of any container of strings or integers. */
+    /* The smallest filter of a complete set, to which nothing can be added: of any container of strings, signed integers
+     * (key type int) or unsigned integers (uint). */
     template <typename Keys> static filter of(const Keys &keys, double rate) {
         kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
         std::vector<std::uint64_t> digests;
@@ -85,6 +88,7 @@ class filter {
         spec.excludes = KITH_CAN_ADD;
         spec.rate = rate;
         spec.capacity = digests.empty();
+        spec.recipe = kith_key_recipe(type_of<std::decay_t<decltype(*std::begin(keys))>>());
         kith_filter *handle = nullptr;
         check(kith_filter_build(&spec, digests.data(), digests.size(), KITH_BUILD_SET, 1, &handle));
         return filter(handle);
@@ -198,6 +202,13 @@ class filter {
             }
         }
     };
+
+    template <typename Key> static constexpr kith_key_type type_of() {
+        if constexpr (!std::is_integral_v<Key>)
+            return KITH_KEYS_BYTES;
+        else
+            return std::is_signed_v<Key> ? KITH_KEYS_INT : KITH_KEYS_UINT;
+    }
 
     /* Calls hash(bytes, byte_count) with the bytes of the key. */
     template <typename Key, typename Hash> static std::uint64_t hashed(const Key &key, Hash hash) {

@@ -104,7 +104,9 @@ extern "C" {
     X(53, E_OPTION_KIND, "options belong to a kind, and no kind is given")                                             \
     X(54, E_OPTION_FIT, "an option contradicts another option or the rate")                                            \
     X(55, E_JOURNAL_MISSING, "the journal of the file is missing")                                                     \
-    X(56, E_JOURNAL_FOREIGN, "the journal does not belong to the file, or is no journal")
+    X(56, E_JOURNAL_FOREIGN, "the journal does not belong to the file, or is no journal")                              \
+    X(57, E_KEY_TEXT, "not a key of this type: a decimal number without leading zeros, or a UUID")                     \
+    X(58, E_KEY_RANGE, "the number is outside the range of this key type")
 
 typedef enum kith_status {
 #define KITH_STATUS_ENUM(number, name, sentence) KITH_##name = number,

@@ -13,13 +13,35 @@
 /* Keys that a growing filter of unknown size has space for at first: 130 KB at a rate of 0.1%. */
 #define FIRST_KEYS 65536
 
+/* Sets *keys to the key type that the flags ask for. */
+static kith_status keys_of(unsigned flags, kith_key_type *keys) {
+    switch (flags & (KITH_INT_KEYS | KITH_UINT_KEYS | KITH_UUID_KEYS)) {
+    case 0:
+        *keys = KITH_KEYS_BYTES;
+        return KITH_OK;
+    case KITH_INT_KEYS:
+        *keys = KITH_KEYS_INT;
+        return KITH_OK;
+    case KITH_UINT_KEYS:
+        *keys = KITH_KEYS_UINT;
+        return KITH_OK;
+    case KITH_UUID_KEYS:
+        *keys = KITH_KEYS_UUID;
+        return KITH_OK;
+    default:
+        return KITH_E_ARGUMENT;
+    }
+}
+
 kith_status kith_filter_new(uint64_t n, double rate, unsigned flags, kith_filter **filter) {
     assert(filter != NULL);
     *filter = NULL;
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     bool grows = (flags & KITH_GROWS) != 0, removable = (flags & KITH_REMOVABLE) != 0;
-    if ((flags & ~(unsigned)(KITH_UNTRUSTED | KITH_REMOVABLE | KITH_GROWS)) != 0)
+    kith_key_type keys;
+    if (flags >= 2 * KITH_UUID_KEYS || keys_of(flags, &keys) != KITH_OK)
         return KITH_E_ARGUMENT;
+    spec.recipe = kith_key_recipe(keys);
     spec.needs = (grows ? KITH_CAN_GROW : 0u) | (removable ? KITH_CAN_REMOVE : 0u);
     spec.excludes = removable ? 0u : KITH_CAN_COPIES;
     spec.prefer = KITH_PREFER_FASTER;
@@ -45,7 +67,8 @@ static uint64_t digest_of_number(const kith_hash *hash, const void *numbers, siz
 }
 
 /* Builds the smallest filter of a complete set. An empty one is planned for one key: a plan needs a capacity. */
-static kith_status build(const void *keys, size_t n, digest_at digest, double rate, kith_filter **filter) {
+static kith_status build(const void *keys, size_t n, kith_key_type type, digest_at digest, double rate,
+                         kith_filter **filter) {
     assert(filter != NULL && (keys != NULL || n == 0));
     *filter = NULL;
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
@@ -53,6 +76,7 @@ static kith_status build(const void *keys, size_t n, digest_at digest, double ra
     spec.excludes = KITH_CAN_ADD; /* for a few keys another kind may be some bytes smaller */
     spec.capacity = n == 0;
     spec.rate = rate;
+    spec.recipe = kith_key_recipe(type);
     const kith_allocator allocator = kithi_allocator_or_default(NULL);
     uint64_t *digests = NULL;
     if (n > SIZE_MAX / sizeof *digests)
@@ -70,11 +94,11 @@ static kith_status build(const void *keys, size_t n, digest_at digest, double ra
 }
 
 kith_status kith_filter_of_strings(const char *const *strings, size_t n, double rate, kith_filter **filter) {
-    return build(strings, n, digest_of_string, rate, filter);
+    return build(strings, n, KITH_KEYS_BYTES, digest_of_string, rate, filter);
 }
 
 kith_status kith_filter_of_numbers(const uint64_t *numbers, size_t n, double rate, kith_filter **filter) {
-    return build(numbers, n, digest_of_number, rate, filter);
+    return build(numbers, n, KITH_KEYS_UINT, digest_of_number, rate, filter);
 }
 
 /* ---- one key ---- */

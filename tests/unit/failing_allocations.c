@@ -614,7 +614,9 @@ static char *text_of_file(const char *path) {
 /* They have no object and no allocator: names, constants, settings of the process. */
 static const char NO_OBJECT[] = "kith_version kith_status_name kith_status_text kith_cpu kith_cpu_name kith_cpu_use "
                                 "kith_family_name kith_filter_kind_count kith_filter_kind_at kith_filter_kind_named "
-                                "kith_table_kind_count kith_filter_note_at";
+                                "kith_table_kind_count kith_filter_note_at kith_key_type_of kith_key_recipe "
+                                "kith_key_type_name kith_key_type_named kith_key_type_bytes kith_key_parse "
+                                "kith_key_format";
 
 TEST(every_public_call_is_here) {
     char path[600];

@@ -31,6 +31,31 @@ TEST(flags_decide_what_a_filter_can_do) {
     }
 }
 
+TEST(flags_decide_the_type_of_keys) {
+    static const struct {
+        unsigned flag;
+        kith_key_type type;
+    } FLAGS[] = {{0, KITH_KEYS_BYTES},
+                 {KITH_INT_KEYS, KITH_KEYS_INT},
+                 {KITH_UINT_KEYS, KITH_KEYS_UINT},
+                 {KITH_UUID_KEYS, KITH_KEYS_UUID}};
+    for (size_t i = 0; i < LENGTH(FLAGS); i++) {
+        kith_filter *filter = new_of(1000, FLAGS[i].flag | KITH_GROWS), *none;
+        CHECK_EQ_U64(kith_filter_recipe(filter), kith_key_recipe(FLAGS[i].type));
+        kith_filter_free(filter);
+        for (size_t j = 1; j < i; j++)
+            CHECK_STATUS(kith_filter_new(1000, .001, FLAGS[i].flag | FLAGS[j].flag, &none), KITH_E_ARGUMENT);
+    }
+    uint64_t numbers[] = {1, UINT64_MAX};
+    kith_filter *filter;
+    CHECK_OK(kith_filter_of_numbers(numbers, LENGTH(numbers), .001, &filter));
+    CHECK_EQ_U64(kith_filter_recipe(filter), kith_key_recipe(KITH_KEYS_UINT));
+    kith_filter_free(filter);
+    CHECK_OK(kith_filter_of_strings(WORDS, LENGTH(WORDS), .001, &filter));
+    CHECK_EQ_U64(kith_filter_recipe(filter), 0);
+    kith_filter_free(filter);
+}
+
 TEST(a_key_that_is_added_again_changes_nothing_unless_keys_are_removable) {
     for (unsigned flags = 0; flags < 8; flags++) {
         kith_filter *filter = new_of(10, flags);
@@ -128,9 +153,9 @@ TEST(a_failure_leaves_null) {
         double rate;
         unsigned flags;
         kith_status status;
-    } BAD[] = {{0, .01, 0, KITH_E_CAPACITY},  {0, .01, KITH_REMOVABLE, KITH_E_CAPACITY},
-               {10, 0, 0, KITH_E_RATE},       {10, 1, 0, KITH_E_RATE},
-               {10, .01, 8, KITH_E_ARGUMENT}, {UINT64_MAX, .5, 0, KITH_E_DIGEST_BITS}};
+    } BAD[] = {{0, .01, 0, KITH_E_CAPACITY},   {0, .01, KITH_REMOVABLE, KITH_E_CAPACITY},
+               {10, 0, 0, KITH_E_RATE},        {10, 1, 0, KITH_E_RATE},
+               {10, .01, 64, KITH_E_ARGUMENT}, {UINT64_MAX, .5, 0, KITH_E_DIGEST_BITS}};
     kith_filter *filter;
     uint64_t number = 1;
     for (size_t i = 0; i < LENGTH(BAD); i++)
