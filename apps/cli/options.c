@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/input/key.h"
 #include "cli/output/report.h"
 #include "cli/values.h"
 
@@ -392,6 +393,30 @@ static void finish_columns(arguments *a) {
     shape->quotes = shape->field != 0 && !a->no_quotes && shape->delim != '\t' && shape->delim != '"';
 }
 
+/* Sets the key type. */
+static void finish_keys(arguments *a) {
+    const struct {
+        bool given;
+        kith_key_type type;
+    } types[] = {{a->int_keys, KITH_KEYS_INT}, {a->uint_keys, KITH_KEYS_UINT}, {a->uuid_keys, KITH_KEYS_UUID}};
+    input_shape *shape = &a->shape;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (!types[i].given)
+            continue;
+        const char *name = kith_key_type_name(types[i].type);
+        if (shape->keys != KITH_KEYS_BYTES)
+            fail("--%s and --%s contradict each other: a set has one type of keys", kith_key_type_name(shape->keys),
+                 name);
+        if (shape->hex || shape->fold || a->no_crlf)
+            fail("--%s and %s contradict each other", name, shape->hex ? "--hex" : shape->fold ? "-i" : "--no-crlf");
+        size_t key_bytes = kith_key_type_bytes(types[i].type);
+        if (a->fixed_bytes != 0 && a->fixed_bytes != key_bytes)
+            fail("--%s needs --fixed %zu, the size of its keys, not --fixed %llu", name, key_bytes,
+                 (unsigned long long)a->fixed_bytes);
+        key_set_type(shape, types[i].type);
+    }
+}
+
 static void finish_shape(const command *c, arguments *a) {
     input_shape *shape = &a->shape;
     finish_columns(a);
@@ -416,6 +441,7 @@ static void finish_shape(const command *c, arguments *a) {
     shape->cr_stops = c != &COMMANDS[COMMAND_query] && (c != &COMMANDS[COMMAND_uniq] || a->state != NULL);
     shape->nul_stops = shape->cr_stops;
     shape->threads = a->threads;
+    finish_keys(a);
 }
 
 static uint64_t half_of_memory(void) {

@@ -90,6 +90,7 @@ typedef struct arguments {
     bool csv;
     bool tsv;
     bool json_text;
+    bool int_keys, uint_keys, uuid_keys;
     bool crlf;
     bool no_crlf;
     input_shape shape; /* complete, including threads */

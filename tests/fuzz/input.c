@@ -3,11 +3,11 @@
  * and both must agree on every record, on the number of bad ones, and on the line of an error. Then the text is read a
  * second time for digests only.
  *
- *     0       the format and --trim, -i, --hex
+ *     0       the format and --trim, -i, --hex, or a type of keys
  *     1       how lines end, and what happens to bad records
  *     2       the column or the size of a record (low half), the delimiter (high half)
  *     3       how many bytes a read returns at most
- *     4       where the first of two files ends
+ *     4       where the first of two files ends, and which type keys have
  *     5 …     the text
  *
  * The chunks are small, so that a few hundred bytes are enough for records that span chunks. */
@@ -16,10 +16,14 @@
 #define RECORD_MAX ((size_t)200)
 #include "cli/input/chunk.c"
 
+#include <errno.h>
+#include <inttypes.h>
+
 #include "fuzz/target.h"
 
 enum { FORMAT_LINES, FORMAT_COLUMN, FORMAT_CSV, FORMAT_JSON, FORMAT_FIXED, FORMATS };
 enum { TEXT_BYTES_MAX = 1000, RESULTS_MAX = TEXT_BYTES_MAX + 2, FILES = 2 };
+enum { TEXT_MAX = 48 }; /* longer than any number or UUID */
 
 typedef struct slice {
     const char *at;
@@ -76,7 +80,7 @@ typedef struct result {
 
 static result results[RESULTS_MAX];
 static size_t result_count;
-static char keys[4 * TEXT_BYTES_MAX];
+static char keys[5 * TEXT_BYTES_MAX];
 static size_t keys_used;
 static uint64_t skipped, error_line; /* 0: no error */
 static size_t error_file;
@@ -345,7 +349,21 @@ static bool is_white(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\v' || c == '\f' || c == '\r';
 }
 
+/* "9a:6e" becomes "9a6e", and "9a6e" stays as it is. */
+static void remove_colons(char *key, size_t *n) {
+    size_t pairs = (*n + 1) / 3;
+    if (*n < 5 || *n % 3 != 2)
+        return;
+    for (size_t i = 1; i < pairs; i++)
+        if (key[3 * i - 1] != ':')
+            return;
+    for (size_t i = 1; i < pairs; i++)
+        memmove(key + 2 * i, key + 3 * i, 2);
+    *n = 2 * pairs;
+}
+
 static bool decode_hex(char *key, size_t *n) {
+    remove_colons(key, n);
     if (*n % 2 != 0)
         return false;
     for (size_t i = 0; i < *n / 2; i++) {
@@ -360,7 +378,43 @@ static bool decode_hex(char *key, size_t *n) {
     return true;
 }
 
+/* A text is a number if it is what the number is written as again. */
+static bool read_decimal(kith_key_type type, const char *text, char *key) {
+    char again[TEXT_MAX];
+    errno = 0;
+    uint64_t number = type == KITH_KEYS_INT ? (uint64_t)strtoll(text, NULL, 10) : strtoull(text, NULL, 10);
+    (void)snprintf(again, sizeof again, type == KITH_KEYS_INT ? "%" PRId64 : "%" PRIu64, number);
+    for (unsigned i = 0; i < 8; i++)
+        key[i] = (char)(number >> (8 * i));
+    return errno == 0 && strcmp(text, again) == 0;
+}
+
+static bool read_uuid(const char *text, char *key) {
+    unsigned b[16];
+    int used = 0;
+    for (const char *at = text; *at != '\0'; at++)
+        if (*at == ' ' || *at == '+' || *at == 'x' || *at == 'X')
+            return false; /* what sscanf() would accept */
+    int found = sscanf(text, "%2x%2x%2x%2x-%2x%2x-%2x%2x-%2x%2x-%2x%2x%2x%2x%2x%2x%n", &b[0], &b[1], &b[2], &b[3],
+                       &b[4], &b[5], &b[6], &b[7], &b[8], &b[9], &b[10], &b[11], &b[12], &b[13], &b[14], &b[15], &used);
+    for (int i = 0; i < 16 && found == 16; i++)
+        key[i] = (char)b[i];
+    return found == 16 && used == 36 && text[36] == '\0';
+}
+
+static bool read_typed(kith_key_type type, char *key, size_t *n) {
+    char text[TEXT_MAX];
+    if (*n >= sizeof text || memchr(key, '\0', *n) != NULL)
+        return false;
+    memcpy(text, key, *n);
+    text[*n] = '\0';
+    *n = type == KITH_KEYS_UUID ? 16 : 8;
+    return type == KITH_KEYS_UUID ? read_uuid(text, key) : read_decimal(type, text, key);
+}
+
 static bool finish_key(const input_shape *shape, char *key, size_t *n, bool is_number) {
+    if (shape->keys != KITH_KEYS_BYTES && shape->fixed_bytes != 0)
+        return true;
     if (shape->trim) {
         size_t from = 0;
         while (*n > 0 && is_white(key[*n - 1]))
@@ -371,6 +425,8 @@ static bool finish_key(const input_shape *shape, char *key, size_t *n, bool is_n
         *n -= from;
     }
     bool typed = shape->json_field != NULL && shape->json_typed;
+    if (shape->keys != KITH_KEYS_BYTES)
+        return read_typed(shape->keys, key, n);
     if (shape->hex)
         return !(typed && is_number) && decode_hex(key, n);
     for (size_t i = 0; shape->fold && i < *n; i++)
@@ -384,7 +440,8 @@ static bool finish_key(const input_shape *shape, char *key, size_t *n, bool is_n
 }
 
 static slice without_end(const input_shape *shape, slice record) {
-    record.n -= shape->cr == INPUT_CR_STRIP && record.n > 0 && record.at[record.n - 1] == '\r';
+    bool strips = shape->cr == INPUT_CR_STRIP && shape->fixed_bytes == 0;
+    record.n -= strips && record.n > 0 && record.at[record.n - 1] == '\r';
     return record;
 }
 
@@ -541,14 +598,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint8_t format = tape_byte(&t), ends = tape_byte(&t), column = tape_byte(&t), reads = tape_byte(&t);
     uint8_t split = tape_byte(&t);
     size_t text_bytes = (size_t)(t.end - t.at) < TEXT_BYTES_MAX ? (size_t)(t.end - t.at) : TEXT_BYTES_MAX;
+    bool has_type = (format & 128) != 0;
     input_shape shape = {
         .end = (ends & 1) != 0 ? '\0' : '\n',
         .cr = (input_cr)((ends >> 1) % 3),
         .skip_bad = (ends & 16) != 0,
         .json_typed = (ends & 32) != 0,
         .trim = (format & 16) != 0,
-        .fold = (format & 32) != 0,
-        .hex = (format & 64) != 0,
+        .fold = (format & 32) != 0 && !has_type,
+        .hex = (format & 64) != 0 && !has_type,
         .threads = 1,
     };
     switch (format % 8 % FORMATS) {
@@ -568,6 +626,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     default:
         break;
     }
+    if (has_type)
+        key_set_type(&shape, (kith_key_type)(1 + split % 3));
     read_bytes_max = 1u + reads;
     size_t first_bytes = split < text_bytes ? split : text_bytes;
     const char *text = (const char *)t.at;

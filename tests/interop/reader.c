@@ -4,8 +4,8 @@
  *     reader --verdicts FILE…
  *
  * Verifies the whole file, then looks up every line of standard input. For a filter, a line is a key, and the reader
- * prints "yes" or "no". For a table, a line is a key in hexadecimal, and the reader prints its value or "no". With
- * --verdicts it prints "opened" or "refused" for each file.
+ * prints "yes" or "no", or "no key" if the line is not a key of the filter's type. For a table, a line is a key in
+ * hexadecimal, and the reader prints its value or "no". With --verdicts it prints "opened" or "refused" for each file.
  *
  * The reader shares no code with libkith. Where the two agree, the document is right; where they do not, one of the
  * three is wrong. It is slow and simple on purpose: it reads the whole file into memory and one bit after the other,
@@ -379,6 +379,7 @@ static bool has(const filter *f, uint64_t d);
 static filter parse(const uint8_t *block) {
     filter f = {.kind = (enum kind)load(block + 10, 2),
                 .hash = (unsigned)load(block + 32, 2),
+                .key_type = block[34] >> 6,
                 .seed = load(block + 40, 8),
                 .key = block + 48,
                 .capacity = load(block + 64, 8),
@@ -607,6 +608,13 @@ static void decode(buffer *line) {
 }
 
 static void print_result(const filter *f, buffer *line) {
+    uint8_t key[16];
+    size_t key_bytes;
+    if (!is_table(f) && f->key_type != 0) {
+        key_bytes = typed_key(f->key_type, line->at, line->used, key);
+        puts(key_bytes == 0 ? "no key" : has(f, digest(f, key, key_bytes)) ? "yes" : "no");
+        return;
+    }
     if (!is_table(f)) {
         puts(has(f, digest(f, line->at, line->used)) ? "yes" : "no");
         return;

@@ -28,6 +28,7 @@ enum kind {
 typedef struct filter {
     enum kind kind;
     unsigned hash;
+    unsigned key_type; /* 0 bytes, 1 int, 2 uint, 3 uuid */
     uint64_t seed;
     const uint8_t *key;
     uint64_t capacity, count, fill, body_bytes;
@@ -52,6 +53,10 @@ uint64_t rotate(uint64_t x, unsigned by);
 uint64_t mix(uint64_t x);
 uint64_t word(uint64_t d, uint64_t i);
 uint64_t siphash_2_4(uint64_t k0, uint64_t k1, const uint8_t *message, size_t bytes);
+
+/* Makes the key of a line, in a filter with keys of this type, which is not 0. Returns its length, or 0 if the line is
+ * no such key. */
+size_t typed_key(unsigned type, const uint8_t *line, size_t bytes, uint8_t key[16]);
 
 /* Kinds 4 and 5, in the same way as kind 9. */
 uint64_t regions_body_bytes(const filter *f);

@@ -40,7 +40,11 @@ const char HELP_INPUT[] =
     "In JSON (--json-field) the number 1 and the string \"1\" are different keys. The key of a string is its "
     "unescaped bytes, so it equals the same text read as a line. The key of a number is a 0x00 byte followed by "
     "the number as it is written, so 1, 1.0 and 1e0 are three keys. A string that begins with U+0000 gets an "
-    "additional 0x00 byte at the front. With --json-text, the key of both is the text alone.";
+    "additional 0x00 byte at the front. With --json-text, the key of both is the text alone.\n\n"
+    "With --int, --uint or --uuid, a set has keys of one type, which FILE stores. Text is read as a number or UUID, "
+    "wherever it stands, and anything else is an error: numbers have no leading zeros, no +, no -0 and no white space "
+    "around them (see --trim). So 42 is the same key in a line, a column, a JSON number, a JSON string and a binary "
+    "record (--fixed 8), and in a program in another language that uses the same FILE.";
 
 void put_wrapped_80(const char *text, size_t at, size_t indent) {
     if (at > indent) {

@@ -213,8 +213,10 @@ static void look_up_keys(query *q) {
             fail("--key %s: has %zu bytes, but the keys of %s have %zu (--fixed)", text, bytes, name_of(q),
                  fixed_bytes);
         char *buffer = allocate(bytes + 1);
+        key_typed typed;
         char reason[128];
-        const char *wrong = key_is_line(&a->shape) ? NULL : key_of(&a->shape, &record, buffer, reason, sizeof reason);
+        const char *wrong =
+            key_is_line(&a->shape) ? NULL : key_of(&a->shape, &record, buffer, &typed, reason, sizeof reason);
         if (wrong != NULL)
             fail("--key %s: %s", text, wrong);
         uint64_t hash = q->server == NULL ? kith_filter_digest(filter_at(q, 0), record.key, record.key_bytes)

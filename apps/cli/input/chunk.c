@@ -88,19 +88,22 @@ bool chunk_allocate(chunk *b, const input_shape *shape) {
         b->own = malloc(CHUNK_BYTES);
     if (b->own_keys == NULL && key_needs_buffer(shape))
         b->own_keys = malloc(CHUNK_BYTES);
+    if (b->typed == NULL && key_is_read(shape))
+        b->typed = malloc(RECORDS_MAX * sizeof *b->typed);
     if (b->records == NULL)
         b->records = malloc(RECORDS_MAX * sizeof *b->records);
     if (b->digests == NULL && shape->digest != NULL)
         b->digests = malloc(RECORDS_MAX * sizeof *b->digests);
     if (b->marks == NULL && shape->mark != NULL)
         b->marks = malloc(RECORDS_MAX * sizeof *b->marks);
-    return b->own != NULL && (b->own_keys != NULL || !key_needs_buffer(shape)) && b->records != NULL &&
+    return b->own != NULL && (b->own_keys != NULL || !key_needs_buffer(shape)) &&
+           (b->typed != NULL || !key_is_read(shape)) && b->records != NULL &&
            (b->digests != NULL || shape->digest == NULL) && (b->marks != NULL || shape->mark == NULL);
 }
 
 size_t chunk_memory(const input_shape *shape) {
     size_t per_record = sizeof(input_record) + (shape->digest != NULL ? sizeof(uint64_t) : 0) +
-                        (shape->mark != NULL ? sizeof(bool) : 0);
+                        (shape->mark != NULL ? sizeof(bool) : 0) + (key_is_read(shape) ? sizeof(key_typed) : 0);
     return CHUNK_BYTES * (key_needs_buffer(shape) ? 2 : 1) + RECORDS_MAX * per_record;
 }
 
@@ -168,9 +171,10 @@ static bool carry(chunk *b, splitter *s, const place *p) {
     return true;
 }
 
-/* Returns the length of a line without the CR at its end, if --crlf is given. */
+/* Returns the length of a record without the CR at its end, if that is not part of it. In a binary record, it is. */
 static size_t without_cr(const chunk *b, const splitter *s, size_t at, size_t line_bytes) {
-    return line_bytes - (s->shape->cr == INPUT_CR_STRIP && line_bytes > 0 && b->bytes[at + line_bytes - 1] == '\r');
+    bool strips = s->shape->cr == INPUT_CR_STRIP && s->shape->fixed_bytes == 0;
+    return line_bytes - (strips && line_bytes > 0 && b->bytes[at + line_bytes - 1] == '\r');
 }
 
 #define CR_OPTIONS "--crlf strips it from keys, --no-crlf keeps it"
@@ -233,7 +237,8 @@ typedef char reason_text[SOURCE_REASON_BYTES];
 static const char *make(chunk *b, const splitter *s, size_t at, size_t line_bytes, reason_text reason) {
     input_record *r = &b->records[b->record_count];
     *r = (input_record){NULL, 0, b->bytes + at, without_cr(b, s, at, line_bytes)};
-    const char *wrong = key_of(s->shape, r, b->keys == NULL ? NULL : b->keys + at, reason, sizeof(reason_text));
+    const char *wrong = key_of(s->shape, r, b->keys == NULL ? NULL : b->keys + at,
+                               b->typed == NULL ? NULL : &b->typed[b->record_count], reason, sizeof(reason_text));
     r->line_bytes = line_bytes;
     return wrong;
 }
@@ -630,6 +635,7 @@ void chunk_release(chunk *b) {
     (void)chunk_shrink(b);
     free(b->own);
     free(b->own_keys);
+    free(b->typed);
     free(b->records);
     free(b->digests);
     free(b->marks);

@@ -3,6 +3,7 @@
 #define CLI_INPUT_CHUNK_H
 
 #include "cli/input/input.h"
+#include "cli/input/key.h"
 #include "cli/input/source.h"
 #include "cli/region.h"
 
@@ -11,6 +12,7 @@ typedef struct chunk {
     size_t allocated, filled;
     char *keys; /* as large as bytes; NULL if keys are parts of their lines */
     char *own, *own_keys;
+    key_typed *typed; /* of the records; NULL if keys are not numbers or UUIDs */
     region longer, longer_keys;
     size_t reserved; /* for these two */
     input_record *records;

@@ -106,6 +106,11 @@ void feed_close(feed *f) {
 
 const char *text_of_key(const feed *f, size_t i, key_text text) {
     const input_record *record = &f->records[i];
+    kith_key_type type = f->filter == NULL ? KITH_KEYS_BYTES : kith_key_type_of(kith_filter_recipe(f->filter));
+    if (type != KITH_KEYS_BYTES) {
+        (void)kith_key_format(type, (const uint8_t *)record->key, text);
+        return text;
+    }
     size_t shown = record->key_bytes < sizeof(key_text) - 4 ? record->key_bytes : sizeof(key_text) - 4;
     size_t used = 0;
     for (size_t at = 0; at < shown; at++) {

@@ -5,8 +5,8 @@
  * The input is read in large chunks, by a separate thread if `threads` allows it. A batch is valid until the next call.
  * Every failure ends the tool with one line that names the file and, for a record, its number; where records are lines,
  * that is the line number, so that an editor can find it. All records before it have been returned by then. A bad
- * record (broken quote, missing column, bad JSON, odd hex, incomplete fixed record) is counted and skipped with
- * skip_bad. A missing file, a folder, a damaged archive or a file that is not text is always an error.
+ * record (broken quote, missing column, bad JSON, odd hex, no number or UUID, incomplete fixed record) is counted and
+ * skipped with skip_bad. A missing file, a folder, a damaged archive or a file that is not text is always an error.
  *
  * Text has no NULs: unless records end in NUL, are fixed, hex or JSON, or `text` is set, a file with a NUL in its first
  * 64 KiB is refused, and a later one is an error (nul_stops), or a note on stderr, once.
@@ -35,6 +35,7 @@
 #include <stdint.h>
 
 #include <kith/hash.h>
+#include <kith/keys.h>
 
 #define INPUT_BATCH 1024
 #define INPUT_RECORD_BYTES ((size_t)256 << 10) /* records up to this size need no more memory than short ones */
@@ -65,6 +66,7 @@ typedef struct input_shape {
     bool quotes;            /* columns may be in quotes, as in CSV */
     const char *json_field; /* NULL, or a name at the top level of a JSON object per line: a string or a number */
     bool json_typed;        /* the number 1 and the string "1" are different keys: see input/parse_json.h */
+    kith_key_type keys;     /* other than bytes: read the key as a number or UUID, after trim; fixed records are keys */
     bool hex;               /* decode the key from hex digits, after trim */
     bool fold;              /* convert ASCII letters to lower case */
     bool trim;              /* remove white space at both ends */

@@ -1,9 +1,10 @@
 /* input/key.c: makes the key of a line.
  *
- *     line  ->  column, or value of a JSON field  ->  trim  ->  hex, or fold  ->  type of a JSON value  ->  key
+ *     line -> column, or value of a JSON field -> trim -> hex, fold, number or UUID -> type of a JSON value -> key
  *
  * Each step returns a part of its input, or writes a result that is not longer than its input. So a buffer as long as
- * the line is enough for all steps, and a step may overwrite its own input from front to back.
+ * the line is enough for all steps, and a step may overwrite its own input from front to back. Only numbers and UUIDs
+ * have a place of their own: the 8 bytes of "5" are longer than its text.
  *
  * Columns. With `quotes` the line is CSV: a field that begins with a quote ends at the next quote that is not doubled,
  * which must be followed by a delimiter or the end of the record; a quote elsewhere is an ordinary character. The whole
@@ -24,7 +25,17 @@ const char KEY_QUOTE_AND_CR[] = "a closing quote is followed by CR: use --crlf";
 
 bool key_is_line(const input_shape *shape) {
     return shape->field == 0 && shape->json_field == NULL && !shape->hex && !shape->fold && !shape->trim &&
-           shape->cr != INPUT_CR_STRIP;
+           shape->cr != INPUT_CR_STRIP && !key_is_read(shape);
+}
+
+void key_set_type(input_shape *shape, kith_key_type type) {
+    shape->keys = type;
+    if (key_is_read(shape) && shape->end == '\n')
+        shape->cr = INPUT_CR_STRIP;
+}
+
+bool key_is_read(const input_shape *shape) {
+    return shape->keys != KITH_KEYS_BYTES && shape->fixed_bytes == 0;
 }
 
 bool key_has_lines(const input_shape *shape) {
@@ -33,11 +44,12 @@ bool key_has_lines(const input_shape *shape) {
 
 bool key_may_have_cr(const input_shape *shape) {
     return shape->cr != INPUT_CR_KEEP && shape->end == '\n' && shape->fixed_bytes == 0 && shape->json_field == NULL &&
-           !shape->trim && !shape->hex;
+           !shape->trim && !shape->hex && !key_is_read(shape);
 }
 
 bool key_may_have_nul(const input_shape *shape) {
-    return !shape->text && shape->end == '\n' && shape->fixed_bytes == 0 && shape->json_field == NULL && !shape->hex;
+    return !shape->text && shape->end == '\n' && shape->fixed_bytes == 0 && shape->json_field == NULL && !shape->hex &&
+           !key_is_read(shape);
 }
 
 bool key_needs_buffer(const input_shape *shape) {
@@ -210,7 +222,21 @@ static void set_type(input_record *r, bool is_number, char *buffer) {
     r->key_bytes++;
 }
 
-const char *key_of(const input_shape *shape, input_record *r, char *buffer, char *reason, size_t reason_bytes) {
+static const char *read_typed(kith_key_type type, input_record *r, key_typed *typed) {
+    kith_status status = kith_key_parse(type, r->key, r->key_bytes, *typed);
+    r->key = (const char *)*typed;
+    r->key_bytes = kith_key_type_bytes(type);
+    if (status == KITH_OK)
+        return NULL;
+    if (status == KITH_E_KEY_RANGE)
+        return type == KITH_KEYS_INT ? "the number is not from -2^63 to 2^63 - 1"
+                                     : "the number is not from 0 to 2^64 - 1";
+    return type == KITH_KEYS_UUID ? "not a UUID: 32 hex digits with hyphens, 8-4-4-4-12"
+                                  : "not a number: decimal digits without leading zeros";
+}
+
+const char *key_of(const input_shape *shape, input_record *r, char *buffer, key_typed *typed, char *reason,
+                   size_t reason_bytes) {
     const char *wrong = NULL;
     bool is_number = false;
     r->key = r->line;
@@ -220,7 +246,8 @@ const char *key_of(const input_shape *shape, input_record *r, char *buffer, char
     else if (shape->field != 0)
         wrong =
             shape->quotes ? csv_column(shape, r, buffer, reason, reason_bytes) : column(shape, r, reason, reason_bytes);
-    if (wrong == NULL && shape->trim)
+    bool is_binary = shape->keys != KITH_KEYS_BYTES && shape->fixed_bytes != 0;
+    if (wrong == NULL && shape->trim && !is_binary)
         trim(r);
     if (wrong == NULL && shape->hex && shape->json_typed && is_number)
         wrong = "the value is a number, not hex digits in quotes (with --json-text its digits are used)";
@@ -228,7 +255,9 @@ const char *key_of(const input_shape *shape, input_record *r, char *buffer, char
         wrong = unhex(r, buffer);
     else if (wrong == NULL && shape->fold)
         key_fold(r, buffer);
-    if (wrong == NULL && shape->json_field != NULL && shape->json_typed && !shape->hex)
+    if (wrong == NULL && key_is_read(shape))
+        wrong = read_typed(shape->keys, r, typed);
+    else if (wrong == NULL && shape->json_field != NULL && shape->json_typed && !shape->hex)
         set_type(r, is_number, buffer);
     return wrong;
 }

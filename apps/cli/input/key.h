@@ -10,6 +10,13 @@ bool key_is_line(const input_shape *shape);
 /* Returns true if keys may have to be rewritten; key_of() then needs a buffer. */
 bool key_needs_buffer(const input_shape *shape);
 
+/* Sets the type of the keys, after all other fields. No number or UUID ends in CR, so one before a newline belongs to
+ * the end of the line. */
+void key_set_type(input_shape *shape, kith_key_type type);
+
+/* Returns true if keys are numbers or UUIDs that are read as text; key_of() then needs `typed`. */
+bool key_is_read(const input_shape *shape);
+
 /* Returns true if a record may have several lines: with quoted columns, unless records end in NUL. */
 bool key_has_lines(const input_shape *shape);
 
@@ -30,9 +37,13 @@ extern const char KEY_QUOTE_OPEN[], KEY_QUOTE_AND_CR[];
 typedef enum key_quotes { KEY_QUOTES_CLOSED, KEY_QUOTES_OPEN, KEY_QUOTES_BROKEN } key_quotes;
 key_quotes key_quotes_of(const char *line, size_t line_bytes, char delim);
 
-/* Sets record->key from record->line. The key points into the line, or into `buffer`, which has line_bytes bytes.
- * Returns NULL, or what is wrong with the record: a constant, or `reason`. */
-const char *key_of(const input_shape *shape, input_record *record, char *buffer, char *reason, size_t reason_bytes);
+/* The bytes of a number or UUID. */
+typedef uint8_t key_typed[KITH_TYPED_KEY_BYTES];
+
+/* Sets record->key from record->line. The key points into the line, into `buffer`, which has line_bytes bytes, or is
+ * `typed`. Returns NULL, or what is wrong with the record: a constant, or `reason`. */
+const char *key_of(const input_shape *shape, input_record *record, char *buffer, key_typed *typed, char *reason,
+                   size_t reason_bytes);
 
 /* Converts the ASCII letters of the key to lower case, in `buffer`, which may be where the key is. */
 void key_fold(input_record *record, char *buffer);

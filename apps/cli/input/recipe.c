@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/input/key.h"
 #include "cli/output/report.h"
 #include "cli/values.h"
 
@@ -15,8 +16,8 @@ enum {
     RECIPE_CR_STRIP = 1 << 3,
     RECIPE_CR_KEEP = 1 << 4,
     RECIPE_JSON_TYPED = 1 << 5,
-    RECIPE_FLAGS = (1 << 6) - 1,
-    FIXED_SHIFT = 16, /* the size of binary records is in bits 16 to 47 */
+    RECIPE_KNOWN = (1 << 8) - 1, /* with the key type in bits 6 and 7; if the keys have one, nothing else is set */
+    FIXED_SHIFT = 16,            /* the size of binary records is in bits 16 to 47 */
 };
 
 static uint64_t fixed_of(uint64_t recipe) {
@@ -24,6 +25,8 @@ static uint64_t fixed_of(uint64_t recipe) {
 }
 
 uint64_t recipe_of(const input_shape *shape) {
+    if (shape->keys != KITH_KEYS_BYTES)
+        return kith_key_recipe(shape->keys);
     uint64_t recipe = (uint64_t)shape->fixed_bytes << FIXED_SHIFT;
     recipe |= shape->fold ? RECIPE_FOLD : 0;
     recipe |= shape->trim ? RECIPE_TRIM : 0;
@@ -42,7 +45,10 @@ const char *text_of_recipe(uint64_t recipe, recipe_text text) {
         {RECIPE_CR_STRIP, "--crlf"}, {RECIPE_CR_KEEP, "--no-crlf"}, {RECIPE_JSON_TYPED, "typed JSON"},
     };
     size_t used = 0;
+    kith_key_type type = kith_key_type_of(recipe);
     text[0] = '\0';
+    if (type != KITH_KEYS_BYTES)
+        used += (size_t)snprintf(text, sizeof(recipe_text), "--%s", kith_key_type_name(type));
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if ((recipe & flags[i].bit) != 0)
             used +=
@@ -50,9 +56,9 @@ const char *text_of_recipe(uint64_t recipe, recipe_text text) {
     if (fixed_of(recipe) != 0)
         used += (size_t)snprintf(text + used, sizeof(recipe_text) - used, "%s--fixed %" PRIu64, used > 0 ? " " : "",
                                  fixed_of(recipe));
-    if ((recipe & 0xffff & ~(uint64_t)RECIPE_FLAGS) != 0)
+    if ((recipe & 0xffff & ~(uint64_t)RECIPE_KNOWN) != 0)
         used += (size_t)snprintf(text + used, sizeof(recipe_text) - used, "%sunknown bits 0x%" PRIx64,
-                                 used > 0 ? " " : "", recipe & 0xffff & ~(uint64_t)RECIPE_FLAGS);
+                                 used > 0 ? " " : "", recipe & 0xffff & ~(uint64_t)RECIPE_KNOWN);
     return used > 0 ? text : "raw bytes";
 }
 
@@ -105,6 +111,25 @@ static void apply_cr(const char *path, uint64_t recipe, input_shape *shape) {
     }
 }
 
+/* White space around a number, and how lines end, is a property of the input and not of the set. */
+static void apply_keys(const char *path, kith_key_type type, input_shape *shape) {
+    size_t key_bytes = kith_key_type_bytes(type);
+    const char *name = kith_key_type_name(type);
+    if (shape->keys != KITH_KEYS_BYTES && shape->keys != type)
+        fail("%s: its keys have the type %s, which contradicts --%s", path, name, kith_key_type_name(shape->keys));
+    if (type == KITH_KEYS_BYTES)
+        return;
+    if (shape->hex || shape->fold || shape->cr == INPUT_CR_KEEP)
+        fail("%s: its keys have the type %s, which contradicts %s", path, name,
+             shape->hex    ? "--hex"
+             : shape->fold ? "-i"
+                           : "--no-crlf");
+    if (shape->fixed_bytes != 0 && shape->fixed_bytes != key_bytes)
+        fail("%s: its keys have the type %s and %zu bytes, which contradicts --fixed %zu", path, name, key_bytes,
+             shape->fixed_bytes);
+    key_set_type(shape, type);
+}
+
 /* Whether JSON numbers and strings are different keys is decided by the file, not by the default of the option. */
 static void apply_json(const char *path, uint64_t recipe, bool json_text, input_shape *shape) {
     bool typed = (recipe & RECIPE_JSON_TYPED) != 0;
@@ -137,7 +162,10 @@ static void apply_fixed(const char *path, uint64_t recipe, input_shape *shape) {
 
 static void check_known(const char *path, uint64_t recipe) {
     recipe_text text;
-    bool known = (recipe & 0xffff & ~(uint64_t)RECIPE_FLAGS) == 0 && fixed_of(recipe) <= INT32_MAX;
+    kith_key_type type = kith_key_type_of(recipe);
+    bool known = type != KITH_KEYS_BYTES
+                     ? recipe == kith_key_recipe(type)
+                     : (recipe & 0xffff & ~(uint64_t)RECIPE_KNOWN) == 0 && fixed_of(recipe) <= INT32_MAX;
     if (!known)
         fail("%s: its keys were made by another program in a way that this kith does not know (%s)", path,
              text_of_recipe(recipe, text));
@@ -150,6 +178,9 @@ void recipe_apply(const char *path, const kith_filter *filter, arguments *a) {
 void recipe_apply_bits(const char *path, uint64_t recipe, arguments *a) {
     input_shape *shape = &a->shape;
     check_known(path, recipe);
+    apply_keys(path, kith_key_type_of(recipe), shape);
+    if (shape->keys != KITH_KEYS_BYTES)
+        return;
     apply_flag(path, recipe, RECIPE_FOLD, &shape->fold, "-i");
     apply_flag(path, recipe, RECIPE_TRIM, &shape->trim, "--trim");
     apply_flag(path, recipe, RECIPE_HEX, &shape->hex, "--hex");

@@ -1,6 +1,6 @@
 /* recipe.h: stores in a filter file how its keys are made from the input, and applies it again.
  *
- * A file stores two things about its keys. The recipe is what is done to each key (-i, --trim, --hex, --crlf,
+ * A file stores two things about its keys. The recipe is what is done to each key (--int, -i, --trim, --hex, --crlf,
  * --no-crlf, the rule for JSON numbers, the size of --fixed records). It is a property of the set, so every command
  * that reads keys for a file applies the recipe of the file. The notes say where the keys were within a line (--field,
  * --delim, --json-field). That is a property of the input, so it may differ between commands. Only `uniq --state`,

@@ -6,7 +6,8 @@
 #include "cli/input/key.h"
 
 bool key_can_stream(const input_shape *shape) {
-    return shape->digest_only && shape->field == 0 && shape->json_field == NULL && !shape->hex && !shape->trim;
+    return shape->digest_only && shape->field == 0 && shape->json_field == NULL && !shape->hex && !shape->trim &&
+           !key_is_read(shape);
 }
 
 void key_stream_begin(key_stream *k, const input_shape *shape) {

@@ -34,6 +34,8 @@ struct redis_query {
     redis_command *commands;
     unsigned *slots;
     redisReply **replies;
+    kith_key_type type;                           /* of the keys */
+    char texts[INPUT_BATCH][KITH_KEY_TEXT_BYTES]; /* numbers and UUIDs of the batch, which the server reads as text */
 };
 
 static const char *command_of(redis_type type) {
@@ -94,9 +96,19 @@ redis_query *redis_query_open(const redis_address *address, arguments *a) {
                       : q->parts[0].type == REDIS_TYPE_KITH ? recipe_on_server(q, &q->parts[0])
                                                             : 0;
     recipe_apply_bits(address->text, recipe, a);
+    q->type = kith_key_type_of(recipe);
     if (a->verbose && shards)
         note("%s: a set of %u shards", address->text, q->part_count);
     return q;
+}
+
+/* Adds record `i` of the batch to a command. */
+static void put_item(redis_query *q, redis_command *lookup, const input_record *records, size_t i) {
+    const input_record *r = &records[i];
+    if (q->type == KITH_KEYS_BYTES)
+        redis_command_bytes(lookup, r->key, r->key_bytes);
+    else
+        redis_command_bytes(lookup, q->texts[i], kith_key_format(q->type, (const uint8_t *)r->key, q->texts[i]));
 }
 
 static void prepare(redis_query *q, const part *p, const input_record *records, size_t call) {
@@ -106,7 +118,7 @@ static void prepare(redis_query *q, const part *p, const input_record *records, 
     redis_command_begin(lookup, command_of(p->type));
     redis_command_bytes(lookup, p->key, p->key_bytes);
     for (size_t i = 0; i < p->key_count; i++)
-        redis_command_bytes(lookup, records[p->keys[i]].key, records[p->keys[i]].key_bytes);
+        put_item(q, lookup, records, p->keys[i]);
     type->may_repeat = lookup->may_repeat = true;
     lookup->reply_bytes = REDIS_REPLY_BYTES + p->key_count * RESULT_BYTES;
     q->slots[call] = q->slots[call + 1] = p->slot;

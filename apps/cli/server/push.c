@@ -34,6 +34,7 @@ void redis_before_read(redis_before *before, redis_link *link, const redis_addre
 void redis_note_recipe(const char *path, uint64_t recipe) {
     recipe_text text;
     recipe_advice advice;
+    recipe &= ~kith_key_recipe(kith_key_type_of(recipe)); /* the server reads numbers and UUIDs itself */
     if (recipe != 0)
         note("%s: its keys were made with %s; the server does not do this, so the application must %s before it "
              "looks a key up",
