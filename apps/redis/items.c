@@ -9,66 +9,6 @@
 #include "config.h"
 #include "replicate.h"
 
-/* ---- lookups ---- */
-
-static bool has(const value *v, const RedisModuleString *item) {
-    size_t bytes;
-    const char *at = server.StringPtrLen(item, &bytes);
-    return value_has(v, at, bytes);
-}
-
-static void reply_exists(RedisModuleCtx *ctx, value *v, void *item) {
-    (void)server.ReplyWithBool(ctx, v != NULL && has(v, item));
-}
-
-int items_exists(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set) {
-    return keys_read(ctx, argv[1], set, KEYS_ABSENT, reply_exists, argv[2]);
-}
-
-typedef struct lookups {
-    RedisModuleString **items;
-    size_t count;
-} lookups;
-
-/* Enough to hide the latency of memory, and to hash eight keys at a time. */
-#define GROUP 128
-
-static void reply_mexists(RedisModuleCtx *ctx, value *v, void *context) {
-    const lookups *l = context;
-    (void)server.ReplyWithArray(ctx, (long)l->count);
-    for (size_t at = 0; at < l->count; at += GROUP) {
-        kith_key keys[GROUP];
-        uint64_t found[GROUP / 64] = {0};
-        size_t here = l->count - at < GROUP ? l->count - at : GROUP;
-        for (size_t i = 0; v != NULL && i < here; i++)
-            keys[i].bytes = server.StringPtrLen(l->items[at + i], &keys[i].byte_count);
-        if (v != NULL)
-            value_has_many(v, keys, here, found);
-        for (size_t i = 0; i < here; i++)
-            (void)server.ReplyWithBool(ctx, kith_bitmap_get(found, i));
-    }
-}
-
-int items_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, command_set set) {
-    lookups l = {argv + 2, (size_t)argc - 2};
-    return keys_read(ctx, argv[1], set, KEYS_ABSENT, reply_mexists, &l);
-}
-
-static void reply_count(RedisModuleCtx *ctx, value *v, void *item) {
-    size_t bytes;
-    const char *at = server.StringPtrLen(item, &bytes);
-    (void)server.ReplyWithLongLong(ctx, v == NULL ? 0 : (long long)value_copies(v, at, bytes));
-}
-
-int items_count(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set) {
-    return keys_read(ctx, argv[1], set, KEYS_ABSENT, reply_count, argv[2]);
-}
-
-void items_reply_number(RedisModuleCtx *ctx, const char *name, uint64_t number) {
-    (void)server.ReplyWithSimpleString(ctx, name);
-    (void)server.ReplyWithLongLong(ctx, (long long)number);
-}
-
 /* Replies with the error of an add or a removal that failed. */
 static int reply_failure(RedisModuleCtx *ctx, const value *v, kith_status status, command_set set) {
     char text[300];
@@ -99,6 +39,87 @@ static int reply_failure(RedisModuleCtx *ctx, const value *v, kith_status status
     }
 }
 
+static kith_status key_of(const value *v, const RedisModuleString *item, value_typed *typed, kith_key *key) {
+    size_t bytes;
+    const char *at = server.StringPtrLen(item, &bytes);
+    return value_key_of(v, at, bytes, typed, key);
+}
+
+/* ---- lookups ---- */
+
+typedef struct lookups {
+    RedisModuleString **items;
+    size_t count;
+    command_set set;
+} lookups;
+
+static void reply_exists(RedisModuleCtx *ctx, value *v, void *context) {
+    const lookups *l = context;
+    value_typed typed;
+    kith_key key;
+    kith_status status = v == NULL ? KITH_OK : key_of(v, l->items[0], &typed, &key);
+    if (status == KITH_OK)
+        (void)server.ReplyWithBool(ctx, v != NULL && value_has(v, key));
+    else
+        (void)reply_failure(ctx, v, status, l->set);
+}
+
+int items_exists(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set) {
+    lookups l = {argv + 2, 1, set};
+    return keys_read(ctx, argv[1], set, KEYS_ABSENT, reply_exists, &l);
+}
+
+/* Enough to hide the latency of memory, and to hash eight keys at a time. */
+#define GROUP 128
+
+static void reply_mexists(RedisModuleCtx *ctx, value *v, void *context) {
+    const lookups *l = context;
+    (void)server.ReplyWithArray(ctx, (long)l->count);
+    for (size_t at = 0; at < l->count; at += GROUP) {
+        kith_key keys[GROUP];
+        value_typed typed[GROUP];
+        kith_status wrong[GROUP];
+        uint64_t found[GROUP / 64] = {0};
+        size_t here = l->count - at < GROUP ? l->count - at : GROUP;
+        for (size_t i = 0; v != NULL && i < here; i++)
+            wrong[i] = key_of(v, l->items[at + i], &typed[i], &keys[i]);
+        if (v != NULL)
+            value_has_many(v, keys, here, found);
+        for (size_t i = 0; i < here; i++) {
+            if (v == NULL || wrong[i] == KITH_OK)
+                (void)server.ReplyWithBool(ctx, kith_bitmap_get(found, i));
+            else
+                (void)reply_failure(ctx, v, wrong[i], l->set);
+        }
+    }
+}
+
+int items_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, command_set set) {
+    lookups l = {argv + 2, (size_t)argc - 2, set};
+    return keys_read(ctx, argv[1], set, KEYS_ABSENT, reply_mexists, &l);
+}
+
+static void reply_count(RedisModuleCtx *ctx, value *v, void *context) {
+    const lookups *l = context;
+    value_typed typed;
+    kith_key key;
+    kith_status status = v == NULL ? KITH_OK : key_of(v, l->items[0], &typed, &key);
+    if (status == KITH_OK)
+        (void)server.ReplyWithLongLong(ctx, v == NULL ? 0 : (long long)value_copies(v, key));
+    else
+        (void)reply_failure(ctx, v, status, l->set);
+}
+
+int items_count(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set) {
+    lookups l = {argv + 2, 1, set};
+    return keys_read(ctx, argv[1], set, KEYS_ABSENT, reply_count, &l);
+}
+
+void items_reply_number(RedisModuleCtx *ctx, const char *name, uint64_t number) {
+    (void)server.ReplyWithSimpleString(ctx, name);
+    (void)server.ReplyWithLongLong(ctx, (long long)number);
+}
+
 /* ---- removals ---- */
 
 int items_delete(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set, const char *absent,
@@ -109,9 +130,11 @@ int items_delete(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set,
     if (v == NULL) {
         (void)server.ReplyWithError(ctx, server.KeyType(key) == KEY_TYPE_EMPTY ? absent : error);
     } else {
-        size_t bytes;
-        const char *item = server.StringPtrLen(argv[2], &bytes);
-        kith_status status = value_remove(v, item, bytes);
+        value_typed typed;
+        kith_key item;
+        kith_status status = key_of(v, argv[2], &typed, &item);
+        if (status == KITH_OK)
+            status = value_remove(v, item);
         if (status == KITH_OK) {
             (void)server.ReplicateVerbatim(ctx);
             keys_changed(ctx, argv[1], v, event);
@@ -197,17 +220,22 @@ static value *open_target(RedisModuleCtx *ctx, const items_target *to, RedisModu
     return v;
 }
 
-/* Adds an item to a filter. Limits do not apply to commands of the primary and of an AOF. Sets *changed to whether the
- * filter has changed. Returns the codes of kith_filter_add(). */
-static kith_status add(RedisModuleCtx *ctx, value *v, const RedisModuleString *item, bool *changed) {
-    size_t bytes;
-    const char *at = server.StringPtrLen(item, &bytes);
+/* Adds an item to a filter; with `only_new`, if the filter does not have it yet. Limits do not apply to commands of the
+ * primary and of an AOF. Sets *changed to whether the filter has changed. Returns the codes of kith_filter_add(), and
+ * those of value_key_of(). */
+static kith_status add(RedisModuleCtx *ctx, value *v, const RedisModuleString *item, bool only_new, bool *changed) {
+    value_typed typed;
+    kith_key key;
+    *changed = false;
+    kith_status parsed = key_of(v, item, &typed, &key);
+    if (parsed != KITH_OK || (only_new && value_has(v, key)))
+        return parsed;
     const value_limits limits = {(uint64_t)config.max_filter_bytes,
                                  v->removes ? (uint64_t)config.cf_max_expansions : 0};
     bool was_new;
-    kith_status status = value_add(v, at, bytes, limits, &was_new);
+    kith_status status = value_add(v, key, limits, &was_new);
     if ((status == KITH_E_TOO_LARGE || status == KITH_E_FULL) && keys_must_obey(ctx))
-        status = value_add(v, at, bytes, (value_limits){0, 0}, &was_new);
+        status = value_add(v, key, (value_limits){0, 0}, &was_new);
     *changed = status == KITH_OK && (was_new || v->removes);
     return status;
 }
@@ -216,8 +244,8 @@ int items_add(RedisModuleCtx *ctx, const items_target *to, RedisModuleString *it
     RedisModuleKey *key;
     value *v = open_target(ctx, to, &key);
     if (v != NULL) {
-        bool changed = false;
-        kith_status status = only_new && has(v, item) ? KITH_OK : add(ctx, v, item, &changed);
+        bool changed;
+        kith_status status = add(ctx, v, item, only_new, &changed);
         if (changed) {
             (void)server.ReplicateVerbatim(ctx);
             keys_changed(ctx, to->name, v, to->event);
@@ -257,9 +285,8 @@ static size_t add_each(RedisModuleCtx *ctx, value *v, const items_batch *batch, 
     size_t accepted_count = 0;
     (void)server.ReplyWithArray(ctx, (long)batch->count);
     for (size_t i = 0; i < batch->count; i++) {
-        bool changed = false;
-        kith_status status =
-            batch->only_new && has(v, batch->items[i]) ? KITH_OK : add(ctx, v, batch->items[i], &changed);
+        bool changed;
+        kith_status status = add(ctx, v, batch->items[i], batch->only_new, &changed);
         if (changed)
             accepted[accepted_count++] = batch->items[i];
         if (status == KITH_OK)

@@ -51,6 +51,7 @@ typedef struct wanted {
     uint64_t capacity;
     double rate;
     char options[100];
+    kith_key_type keys;
     long long expansion; /* 0: not given */
     bool grows;
     bool removes;
@@ -62,6 +63,16 @@ static bool looks_like_number(const RedisModuleString *argument) {
     size_t bytes;
     const char *text = server.StringPtrLen(argument, &bytes);
     return bytes > 0 && strchr("+-0123456789", text[0]) != NULL && text[0] != 0;
+}
+
+static bool read_key_type(const RedisModuleString *argument, kith_key_type *type) {
+    static const kith_key_type TYPES[] = {KITH_KEYS_BYTES, KITH_KEYS_INT, KITH_KEYS_UINT, KITH_KEYS_UUID};
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
+        *type = TYPES[i];
+        if (argument_is(argument, kith_key_type_name(*type)))
+            return true;
+    }
+    return false;
 }
 
 static const char *read_options(RedisModuleString **argv, int argc, wanted *w) {
@@ -82,9 +93,12 @@ static const char *read_options(RedisModuleString **argv, int argc, wanted *w) {
                 return "ERR the options are too long";
             memcpy(w->options, text, bytes);
             w->options[bytes] = 0;
+        } else if (argument_is(argv[i], "KEYS") && i + 1 < argc) {
+            if (!read_key_type(argv[++i], &w->keys))
+                return "ERR the keys are of type bytes, int, uint or uuid";
         } else {
-            return "ERR unknown argument, or one without its value: OPTIONS text, GROW [expansion], REMOVE and TRUSTED "
-                   "are possible";
+            return "ERR unknown argument, or one without its value: KEYS type, OPTIONS text, GROW [expansion], REMOVE "
+                   "and TRUSTED are possible";
         }
     }
     return NULL;
@@ -161,7 +175,7 @@ static value *create_like(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleS
 /* The items_creator of KITH.RESERVE. */
 static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const void *wanted_filter) {
     const wanted *w = wanted_filter;
-    value_creation c = {.capacity = w->capacity, .rate = w->rate};
+    value_creation c = {.capacity = w->capacity, .rate = w->rate, .keys = w->keys};
     value *v = NULL;
     if (w->like != NULL)
         return create_like(ctx, key, name, w->like);
@@ -231,7 +245,7 @@ static void reply_stats(RedisModuleCtx *ctx, const value *v) {
     }
     char options[256];
     (void)kith_filter_options(v->filter, options, sizeof options);
-    (void)server.ReplyWithMap(ctx, 14);
+    (void)server.ReplyWithMap(ctx, 15);
     reply_text(ctx, "kind", kith_filter_kind_name(v->filter));
     reply_text(ctx, "options", options);
     items_reply_number(ctx, "count", s->count);
@@ -243,6 +257,7 @@ static void reply_stats(RedisModuleCtx *ctx, const value *v) {
     items_reply_number(ctx, "memory", value_memory(v));
     items_reply_number(ctx, "layers", s->layers);
     reply_text(ctx, "hash", kith_filter_hash(v->filter).id == KITH_HASH_SIPHASH ? "siphash" : "xxh3");
+    reply_text(ctx, "keys", kith_key_type_name(kith_key_type_of(kith_filter_recipe(v->filter))));
     items_reply_number(ctx, "recipe", kith_filter_recipe(v->filter));
     items_reply_number(ctx, "deleted", v->deleted);
     reply_text(ctx, "state", "complete");

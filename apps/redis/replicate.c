@@ -15,9 +15,10 @@ void replicate_create(RedisModuleCtx *ctx, RedisModuleString *key, const value_c
     for (unsigned i = 0; i < 8; i++)
         secret[i] = (char)(c->hash.seed >> 8 * i & 0xff);
     memcpy(secret + 8, c->hash.key, KITH_HASH_KEY_BYTES);
-    (void)server.Replicate(ctx, "KITH._CREATE", "scclclblll", key, c->kind, c->options, (long long)c->capacity, rate,
+    (void)server.Replicate(ctx, "KITH._CREATE", "scclclblllc", key, c->kind, c->options, (long long)c->capacity, rate,
                            (long long)c->hash.id, secret, sizeof secret, (long long)c->request.expansion,
-                           (long long)c->request.bucket_size, (long long)c->request.max_iterations);
+                           (long long)c->request.bucket_size, (long long)c->request.max_iterations,
+                           kith_key_type_name(c->keys));
 }
 
 static bool read_text(const RedisModuleString *argument, char *text, size_t text_bytes) {
@@ -40,6 +41,7 @@ static bool read_small(const RedisModuleString *argument, uint32_t *number) {
 static bool read_creation(RedisModuleString **argv, value_creation *c) {
     long long capacity, hash;
     size_t secret_bytes;
+    char keys[8];
     const char *secret = server.StringPtrLen(argv[7], &secret_bytes);
     *c = (value_creation){0};
     if (!read_text(argv[2], c->kind, sizeof c->kind) || !read_text(argv[3], c->options, sizeof c->options) ||
@@ -47,7 +49,8 @@ static bool read_creation(RedisModuleString **argv, value_creation *c) {
         argument_rate(argv[5], &c->rate) != ARGUMENT_OK ||
         argument_number(argv[6], 0, KITH_HASH_SIPHASH, &hash) != ARGUMENT_OK || secret_bytes != SECRET_BYTES ||
         !read_small(argv[8], &c->request.expansion) || !read_small(argv[9], &c->request.bucket_size) ||
-        !read_small(argv[10], &c->request.max_iterations))
+        !read_small(argv[10], &c->request.max_iterations) || !read_text(argv[11], keys, sizeof keys) ||
+        kith_key_type_named(keys, &c->keys) != KITH_OK)
         return false;
     c->capacity = (uint64_t)capacity;
     c->hash.id = (kith_hash_id)hash;

@@ -10,7 +10,7 @@
 /* Replicates the creation of a filter. */
 void replicate_create(RedisModuleCtx *ctx, RedisModuleString *key, const value_creation *creation);
 
-/* KITH._CREATE key kind options capacity rate hash secret expansion bucket_size max_iterations
+/* KITH._CREATE key kind options capacity rate hash secret expansion bucket_size max_iterations keys
  *
  * Creates a filter; only the primary and the AOF may call it. `hash` is a number, `secret` the seed (8 bytes,
  * little-endian) and the secret key (16 bytes). It is not shown by MONITOR and SLOWLOG. */

@@ -230,6 +230,7 @@ kith_status value_create(const value_creation *c, uint64_t max_bytes, value **ma
     spec.capacity = c->capacity;
     spec.rate = c->rate;
     spec.hash = c->hash;
+    spec.recipe = kith_key_recipe(c->keys);
     spec.max_bytes = max_bytes;
     spec.allocator = &memory_allocator;
     kith_filter *filter;
@@ -347,18 +348,30 @@ value_numbers value_get_numbers(const value *v) {
 
 /* ---- items ---- */
 
-bool value_has(const value *v, const void *item, size_t item_bytes) {
-    return v->state == VALUE_FILTER ? kith_filter_has(v->filter, item, item_bytes) : compat_has(v, item, item_bytes);
+kith_status value_key_of(const value *v, const void *item, size_t item_bytes, value_typed *typed, kith_key *key) {
+    kith_key_type type =
+        v->state == VALUE_REDISBLOOM ? KITH_KEYS_BYTES : kith_key_type_of(kith_filter_recipe(v->filter));
+    *key = (kith_key){item, item_bytes};
+    if (type == KITH_KEYS_BYTES)
+        return KITH_OK;
+    kith_status status = kith_key_parse(type, item, item_bytes, *typed);
+    *key = (kith_key){*typed, status == KITH_OK ? kith_key_type_bytes(type) : 0};
+    return status;
 }
 
-kith_status value_add(value *v, const void *item, size_t item_bytes, value_limits limits, bool *was_new) {
+bool value_has(const value *v, kith_key key) {
+    return v->state == VALUE_FILTER ? kith_filter_has(v->filter, key.bytes, key.byte_count)
+                                    : compat_has(v, key.bytes, key.byte_count);
+}
+
+kith_status value_add(value *v, kith_key key, value_limits limits, bool *was_new) {
     *was_new = false;
     if (v->state == VALUE_REDISBLOOM)
-        return compat_add(v, item, item_bytes, limits, was_new);
+        return compat_add(v, key.bytes, key.byte_count, limits, was_new);
     uint64_t capacity = kith_filter_capacity(v->filter);
     bool last_layer = limits.layers != 0 && v->layers >= limits.layers;
     kith_filter_set_limit(v->filter, last_layer ? 1 : limits.bytes);
-    kith_status status = kith_filter_add(v->filter, item, item_bytes, was_new);
+    kith_status status = kith_filter_add(v->filter, key.bytes, key.byte_count, was_new);
     if (status == KITH_E_TOO_LARGE && last_layer)
         status = KITH_E_FULL;
     if (kith_filter_capacity(v->filter) != capacity) {
@@ -368,27 +381,27 @@ kith_status value_add(value *v, const void *item, size_t item_bytes, value_limit
     return status;
 }
 
-void value_has_many(const value *v, const kith_key *items, size_t n, uint64_t *found) {
+void value_has_many(const value *v, const kith_key *keys, size_t n, uint64_t *found) {
     uint64_t digests[128];
     if (v->state == VALUE_REDISBLOOM) {
         memset(found, 0, (n + 63) / 64 * sizeof *found);
         for (size_t i = 0; i < n; i++)
-            found[i / 64] |= (uint64_t)compat_has(v, items[i].bytes, items[i].byte_count) << i % 64;
+            found[i / 64] |= (uint64_t)compat_has(v, keys[i].bytes, keys[i].byte_count) << i % 64;
         return;
     }
-    kith_filter_digest_many(v->filter, items, n, digests);
+    kith_filter_digest_many(v->filter, keys, n, digests);
     (void)kith_filter_has_many(v->filter, digests, n, found);
 }
 
-uint64_t value_copies(const value *v, const void *item, size_t item_bytes) {
-    return v->state == VALUE_FILTER ? kith_filter_copies(v->filter, item, item_bytes)
-                                    : compat_copies(v, item, item_bytes);
+uint64_t value_copies(const value *v, kith_key key) {
+    return v->state == VALUE_FILTER ? kith_filter_copies(v->filter, key.bytes, key.byte_count)
+                                    : compat_copies(v, key.bytes, key.byte_count);
 }
 
-kith_status value_remove(value *v, const void *item, size_t item_bytes) {
+kith_status value_remove(value *v, kith_key key) {
     if (v->state == VALUE_REDISBLOOM)
-        return compat_remove(v, item, item_bytes);
-    kith_status status = kith_filter_remove(v->filter, item, item_bytes);
+        return compat_remove(v, key.bytes, key.byte_count);
+    kith_status status = kith_filter_remove(v->filter, key.bytes, key.byte_count);
     v->deleted += status == KITH_OK;
     return status;
 }

@@ -8,6 +8,7 @@
 #define KITH_REDIS_VALUE_H
 
 #include <kith/filter.h>
+#include <kith/keys.h>
 
 #include "api.h"
 
@@ -66,6 +67,7 @@ typedef struct value_creation {
     uint64_t capacity;
     double rate;
     kith_hash hash;
+    kith_key_type keys;
     value_request request;
 } value_creation;
 
@@ -149,22 +151,32 @@ typedef struct value_numbers {
 /* Constant time. */
 value_numbers value_get_numbers(const value *v);
 
-/* ---- items ---- */
+/* ---- items ----
+ *
+ * The item of a filter with keys of type int, uint or uuid is the text of such a key. */
 
-/* Adds an item. Sets *was_new to whether the filter did not have it before. Returns the codes of kith_filter_add(); a
+/* The bytes of a number or UUID. */
+typedef uint8_t value_typed[KITH_TYPED_KEY_BYTES];
+
+/* Sets *key to the key of an item: the item itself, or `typed`. Returns the codes of kith_key_parse(); *key is then
+ * empty. */
+KITH_MUST_USE kith_status value_key_of(const value *v, const void *item, size_t item_bytes, value_typed *typed,
+                                       kith_key *key);
+
+/* Adds a key. Sets *was_new to whether the filter did not have it before. Returns the codes of kith_filter_add(); a
  * filter that may not grow further returns KITH_E_TOO_LARGE or, if it has limits.layers, KITH_E_FULL. */
-KITH_MUST_USE kith_status value_add(value *v, const void *item, size_t item_bytes, value_limits limits, bool *was_new);
+KITH_MUST_USE kith_status value_add(value *v, kith_key key, value_limits limits, bool *was_new);
 
-/* Returns true if the item may be in the filter. */
-bool value_has(const value *v, const void *item, size_t item_bytes);
+/* Returns true if the key may be in the filter. */
+bool value_has(const value *v, kith_key key);
 
-/* Looks up n items, and sets bit i of the bitmap `found` for those that may be in the filter. n is at most 128. */
-void value_has_many(const value *v, const kith_key *items, size_t n, uint64_t *found);
+/* Looks up n keys, and sets bit i of the bitmap `found` for those that may be in the filter. n is at most 128. */
+void value_has_many(const value *v, const kith_key *keys, size_t n, uint64_t *found);
 
-/* Returns how many copies of an item the filter has, or more. */
-uint64_t value_copies(const value *v, const void *item, size_t item_bytes);
+/* Returns how many copies of a key the filter has, or more. */
+uint64_t value_copies(const value *v, kith_key key);
 
-/* Removes one copy of an item. Returns the codes of kith_filter_remove(). */
-KITH_MUST_USE kith_status value_remove(value *v, const void *item, size_t item_bytes);
+/* Removes one copy of a key. Returns the codes of kith_filter_remove(). */
+KITH_MUST_USE kith_status value_remove(value *v, kith_key key);
 
 #endif

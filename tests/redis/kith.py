@@ -5,7 +5,7 @@ from server import WRONGTYPE, check, digest, equal, expect, expect_error, main, 
 from tool import Tool
 
 STATS = [b"kind", b"options", b"count", b"estimated", b"capacity", b"rate", b"rate_now", b"bytes", b"memory", b"layers",
-         b"hash", b"recipe", b"deleted", b"state"]
+         b"hash", b"keys", b"recipe", b"deleted", b"state"]
 COMMANDS = ["KITH.RESERVE", "KITH.ADD", "KITH.MADD", "KITH.EXISTS", "KITH.MEXISTS", "KITH.DEL", "KITH.COUNT",
             "KITH.MERGE",
             "KITH.INTERSECT", "KITH.STATS", "KITH.DUMP", "KITH.LOAD"]

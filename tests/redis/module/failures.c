@@ -201,14 +201,14 @@ TEST(an_add_without_memory_changes_nothing) {
             value_bytes *before = bytes_of(v);
             standin_calls = 0;
             standin_fail_at = 1;
-            kith_status status = value_add(v, item, item_of(i, item), (value_limits){0, 0}, &was_new);
+            kith_status status = value_add(v, (kith_key){item, item_of(i, item)}, (value_limits){0, 0}, &was_new);
             standin_fail_at = 0;
             if (status != KITH_OK) {
                 CHECK(status == KITH_E_MEMORY);
                 value_bytes *after = bytes_of(v);
                 check_same_bytes(before, after);
                 free(after);
-                CHECK_OK(value_add(v, item, item_of(i, item), (value_limits){0, 0}, &was_new));
+                CHECK_OK(value_add(v, ((kith_key){item, item_of(i, item)}), ((value_limits){0, 0}), &was_new));
                 failed = true;
             }
             free(before);

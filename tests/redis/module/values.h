@@ -20,14 +20,14 @@ static inline void add_items(value *v, unsigned first, unsigned count) {
     char item[32];
     for (unsigned i = first; i < first + count; i++) {
         bool was_new;
-        CHECK_OK(value_add(v, item, item_of(i, item), (value_limits){0, 0}, &was_new));
+        CHECK_OK(value_add(v, ((kith_key){item, item_of(i, item)}), ((value_limits){0, 0}), &was_new));
     }
 }
 
 static inline void check_items(const value *v, unsigned count) {
     char item[32];
     for (unsigned i = 0; i < count; i++)
-        CHECK(value_has(v, item, item_of(i, item)));
+        CHECK(value_has(v, ((kith_key){item, item_of(i, item)})));
 }
 
 /* Creates a value without items. Returns a status, because memory may run out. */
