@@ -65,7 +65,7 @@ static void measure_half(lab *l, uint64_t n, uint64_t filters) {
 
 /* ---- the derivatives ---- */
 
-enum { SHAPE_BITS = 10, SHAPE_SPAN = 20, SHAPE_STEPS = 100000 }; /* m/n; k up to SPAN times m/n, in so many steps */
+enum { SHAPE_BITS = 10, SHAPE_SPAN = 20, SHAPE_STEPS = 100000 }; /* m/n; STEPS steps of k, up to SPAN m/n */
 
 static double log_rate(double k) {
     return k * log(-expm1(-k / SHAPE_BITS));
