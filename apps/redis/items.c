@@ -9,7 +9,7 @@
 #include "config.h"
 #include "replicate.h"
 
-/* Replies with the error of an add or a removal that failed. */
+/* Replies with the error of an operation on an item that failed. */
 static int reply_failure(RedisModuleCtx *ctx, const value *v, kith_status status, command_set set) {
     char text[300];
     switch (status) {
@@ -53,15 +53,20 @@ typedef struct lookups {
     command_set set;
 } lookups;
 
+/* Sets *key to the key of the only item; without a value, to an empty one. Returns false after an error reply. */
+static bool only_key(RedisModuleCtx *ctx, const value *v, const lookups *l, value_typed *typed, kith_key *key) {
+    *key = (kith_key){NULL, 0};
+    kith_status status = v == NULL ? KITH_OK : key_of(v, l->items[0], typed, key);
+    if (status != KITH_OK)
+        (void)reply_failure(ctx, v, status, l->set);
+    return status == KITH_OK;
+}
+
 static void reply_exists(RedisModuleCtx *ctx, value *v, void *context) {
-    const lookups *l = context;
     value_typed typed;
     kith_key key;
-    kith_status status = v == NULL ? KITH_OK : key_of(v, l->items[0], &typed, &key);
-    if (status == KITH_OK)
+    if (only_key(ctx, v, context, &typed, &key))
         (void)server.ReplyWithBool(ctx, v != NULL && value_has(v, key));
-    else
-        (void)reply_failure(ctx, v, status, l->set);
 }
 
 int items_exists(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set) {
@@ -100,14 +105,10 @@ int items_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, comma
 }
 
 static void reply_count(RedisModuleCtx *ctx, value *v, void *context) {
-    const lookups *l = context;
     value_typed typed;
     kith_key key;
-    kith_status status = v == NULL ? KITH_OK : key_of(v, l->items[0], &typed, &key);
-    if (status == KITH_OK)
+    if (only_key(ctx, v, context, &typed, &key))
         (void)server.ReplyWithLongLong(ctx, v == NULL ? 0 : (long long)value_copies(v, key));
-    else
-        (void)reply_failure(ctx, v, status, l->set);
 }
 
 int items_count(RedisModuleCtx *ctx, RedisModuleString **argv, command_set set) {
