@@ -3,7 +3,7 @@
 import struct
 
 from resp import Error, OK
-from server import check, equal, expect, expect_error, main, test
+from server import check, equal, expect, expect_error, info, main, test, wait_until
 from tool import Tool
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"
@@ -90,6 +90,7 @@ def replicas_and_a_restart_keep_the_key_type(s):
     primary = s.start("--appendonly", "yes")
     replica = s.start("--replicaof", f"127.0.0.1 {primary.port}")
     c, r = primary.connect(), replica.connect()
+    wait_until(lambda: info(r, "replication").get("master_link_status") == "up", about="the replica is in sync")
     c("KITH.RESERVE k cuckoo 0.000001 1000 KEYS uint")
     c("KITH.MADD k 1 18446744073709551615 x")
     equal(c("WAIT", "1", "60000"), 1)
@@ -101,6 +102,8 @@ def replicas_and_a_restart_keep_the_key_type(s):
         expect(c, "KITH.MEXISTS k 1 18446744073709551615 2", [1, 1, 0])
         expect_error(c, "KITH.EXISTS k x", "ERR not a key of this type")
         c("BGREWRITEAOF")
+        wait_until(lambda: info(c, "persistence")["aof_rewrite_in_progress"] == "0"
+                   and info(c, "persistence")["aof_rewrite_scheduled"] == "0", about="BGREWRITEAOF ends")
 
 
 @test
